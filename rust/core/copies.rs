@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Does a routine copy what it is asked to, and nothing else?
+//!
+//! Every call goes from one buffer to another. Source bytes have the top bit clear and are all
+//! different within any 127 neighbours; everything else in the destination buffer is [`CANARY`],
+//! which has it set. So a stale, shifted or stray byte shows. Whoever provides the buffers puts
+//! guard pages around them; the sweeps go up to both ends.
+
+use super::failure::{
+    Case,
+    Failure, //
+};
+
+/// What the destination buffer holds where nothing was copied.
+pub const CANARY: u8 = 0xe5;
+/// The longest length of [`every_length`]: past a page, and past every threshold known.
+pub const LONGEST: usize = 4200;
+/// What a buffer must hold: the longest copy at any alignment, and canaries on both sides.
+pub const BUFFER: usize = 3 * 4096;
+
+/// Canaries looked at on each side after every call. The whole buffer is looked at in the end.
+const NEAR: usize = 64;
+const CANARIES: [u8; NEAR] = [CANARY; NEAR];
+
+/// The routine under test.
+pub trait Routine {
+    /// Copies `len` bytes from `src` to `dst`, returns what the routine returns.
+    ///
+    /// # Safety
+    ///
+    /// `src` must be readable and `dst` writable for `len` bytes, and they must not overlap.
+    unsafe fn copy(&self, dst: *mut u8, src: *const u8, len: usize) -> *mut u8;
+}
+
+/// The two buffers.
+pub struct Buffers<'a> {
+    src: &'a mut [u8],
+    dst: &'a mut [u8],
+}
+
+/// How much of the space of lengths and alignments to cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// All of it.
+    Full,
+    /// Every length and every branch point, fewer alignments: to be repeated while editing.
+    Quick,
+}
+
+/// How many calls a sweep made.
+pub type Calls = u64;
+
+/// Lengths around the places where a copy routine branches: all up to 130, then two on either
+/// side of each power of two up to a page.
+pub fn branch_points() -> impl Iterator<Item = usize> {
+    (0..=130).chain((8..=12).flat_map(|bit| (1 << bit) - 2..=(1 << bit) + 2))
+}
+
+impl<'a> Buffers<'a> {
+    /// Takes two buffers of the same size, at least [`BUFFER`] bytes, and fills them.
+    pub fn new(src: &'a mut [u8], dst: &'a mut [u8]) -> Option<Buffers<'a>> {
+        if src.len() < BUFFER || dst.len() != src.len() {
+            return None;
+        }
+        for (i, byte) in src.iter_mut().enumerate() {
+            *byte = pattern(i);
+        }
+        dst.fill(CANARY);
+        Some(Buffers { src, dst })
+    }
+
+    /// The end of either buffer, as an offset.
+    fn end(&self) -> usize {
+        self.src.len()
+    }
+
+    fn case(&self, src: usize, dst: usize, len: usize) -> Case {
+        Case {
+            len,
+            src: (self.src.as_ptr() as usize + src) % 4096,
+            dst: (self.dst.as_ptr() as usize + dst) % 4096,
+        }
+    }
+
+    /// One call, checked: return value, destination, canaries near it. Puts the canaries back.
+    fn one(
+        &mut self,
+        routine: &impl Routine,
+        src: usize,
+        dst: usize,
+        len: usize,
+    ) -> Result<(), Failure> {
+        let from = &self.src[src..src + len];
+        let to = self.dst[dst..dst + len].as_mut_ptr();
+        // SAFETY: Both slices were just bounds-checked for `len` bytes, they are of different
+        // buffers, and the exclusive borrow of `self` keeps others away.
+        let returned = unsafe { routine.copy(to, from.as_ptr(), len) };
+        let from = &self.src[src..src + len];
+        let got = &self.dst[dst..dst + len];
+        if got != from {
+            let at = (0..len).find(|&i| got[i] != from[i]).unwrap_or(len);
+            return Err(Failure::Content {
+                case: self.case(src, dst, len),
+                at,
+                want: from[at],
+                got: got[at],
+            });
+        }
+        let near = dst.saturating_sub(NEAR)..(dst + len + NEAR).min(self.end());
+        let before = &self.dst[near.start..dst];
+        let after = &self.dst[dst + len..near.end];
+        if before != &CANARIES[..before.len()] || after != &CANARIES[..after.len()] {
+            return Err(self.outside(src, dst, len));
+        }
+        if returned != to {
+            return Err(Failure::ReturnValue {
+                case: self.case(src, dst, len),
+                off_by: (returned as isize).wrapping_sub(to as isize),
+            });
+        }
+        self.dst[dst..dst + len].fill(CANARY);
+        Ok(())
+    }
+
+    /// The first byte outside the destination that is no canary.
+    fn outside(&self, src: usize, dst: usize, len: usize) -> Failure {
+        let is_outside = |i: &usize| !(dst..dst + len).contains(i) && self.dst[*i] != CANARY;
+        let at = (0..self.end()).find(is_outside).unwrap_or(dst);
+        Failure::Outside {
+            case: self.case(src, dst, len),
+            at: at as isize - dst as isize,
+            got: self.dst[at],
+        }
+    }
+
+    /// After a sweep: both buffers are as they were, all of them.
+    fn whole(&self, last: (usize, usize, usize)) -> Result<(), Failure> {
+        let (src, dst, len) = last;
+        if self.dst.iter().any(|&byte| byte != CANARY) {
+            return Err(self.outside(src, dst, 0));
+        }
+        match (0..self.end()).find(|&i| self.src[i] != pattern(i)) {
+            Some(at) => Err(Failure::Source {
+                case: self.case(src, dst, len),
+                at,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Every length up to [`LONGEST`], at some pairs of alignments.
+    ///
+    /// # Errors
+    ///
+    /// The first [`Failure`] found.
+    pub fn every_length(&mut self, routine: &impl Routine, depth: Depth) -> Result<Calls, Failure> {
+        /// Aligned alike and not, within a word, a line and a page; both orders of the low byte.
+        const PAIRS: [(usize, usize); 6] =
+            [(0, 0), (1, 8), (13, 0), (0, 35), (4091, 130), (127, 4095)];
+
+        let (pairs, step) = match depth {
+            Depth::Full => (&PAIRS[..], 1),
+            Depth::Quick => (&PAIRS[..2], 7),
+        };
+        let mut calls = 0;
+        for &(src, dst) in pairs {
+            let lengths = (0..=LONGEST).filter(|len| *len < 256 || len % step == 0);
+            for len in lengths {
+                self.one(routine, NEAR + src, NEAR + dst, len)?;
+                calls += 1;
+            }
+            self.whole((src, dst, LONGEST))?;
+        }
+        Ok(calls)
+    }
+
+    /// Lengths around the branch points at 64 × 64 alignments.
+    ///
+    /// # Errors
+    ///
+    /// The first [`Failure`] found.
+    pub fn every_alignment(
+        &mut self,
+        routine: &impl Routine,
+        depth: Depth,
+    ) -> Result<Calls, Failure> {
+        let (src_step, dst_step) = match depth {
+            Depth::Full => (1, 1),
+            Depth::Quick => (13, 9),
+        };
+        let mut calls = 0;
+        for len in branch_points() {
+            for src in (0..64).step_by(src_step) {
+                for dst in (0..64).step_by(dst_step) {
+                    self.one(routine, NEAR + src, NEAR + dst, len)?;
+                    calls += 1;
+                }
+            }
+        }
+        self.whole((0, 0, 0))?;
+        Ok(calls)
+    }
+
+    /// Lengths with both buffers used up to their ends, then from their starts: an access outside
+    /// meets a guard page.
+    ///
+    /// # Errors
+    ///
+    /// The first [`Failure`] found; an access to a guard page does not return.
+    pub fn up_to_the_guards(
+        &mut self,
+        routine: &impl Routine,
+        depth: Depth,
+    ) -> Result<Calls, Failure> {
+        let step = match depth {
+            Depth::Full => 1,
+            Depth::Quick => 7,
+        };
+        let end = self.end();
+        let mut calls = 0;
+        for len in (0..=LONGEST).filter(|len| *len < 256 || len % step == 0) {
+            for (src, dst) in [
+                (0, 0),
+                (end - len, end - len),
+                (0, end - len),
+                (end - len, 0),
+            ] {
+                self.one(routine, src, dst, len)?;
+                calls += 1;
+            }
+        }
+        self.whole((0, 0, 0))?;
+        Ok(calls)
+    }
+}
+
+/// The source byte at an offset.
+fn pattern(at: usize) -> u8 {
+    (at % 127) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Reason;
+
+    struct By<F>(F);
+
+    impl<F: Fn(*mut u8, *const u8, usize) -> *mut u8> Routine for By<F> {
+        unsafe fn copy(&self, dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+            (self.0)(dst, src, len)
+        }
+    }
+
+    fn sweeps(f: impl Fn(*mut u8, *const u8, usize) -> *mut u8) -> [Result<Calls, Failure>; 3] {
+        let routine = By(f);
+        let run = |which: usize| {
+            let (mut src, mut dst) = (vec![0; BUFFER], vec![0; BUFFER]);
+            let mut buffers = Buffers::new(&mut src, &mut dst).unwrap();
+            match which {
+                0 => buffers.every_length(&routine, Depth::Full),
+                1 => buffers.every_alignment(&routine, Depth::Quick),
+                _ => buffers.up_to_the_guards(&routine, Depth::Full),
+            }
+        };
+        [run(0), run(1), run(2)]
+    }
+
+    fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+        // SAFETY: The sweeps pass disjoint buffers that are long enough.
+        unsafe { core::ptr::copy_nonoverlapping(src, dst, len) };
+        dst
+    }
+
+    fn reasons(f: impl Fn(*mut u8, *const u8, usize) -> *mut u8) -> Vec<Option<Reason>> {
+        let reason = |result: Result<Calls, Failure>| result.err().map(|f| f.reason());
+        sweeps(f).into_iter().map(reason).collect()
+    }
+
+    #[test]
+    fn a_right_copy_passes_and_is_called() {
+        let [lengths, alignments, guards] = sweeps(copy);
+        assert_eq!(lengths, Ok(6 * 4201));
+        assert_eq!(alignments, Ok(156 * 5 * 8));
+        assert_eq!(guards, Ok(4 * 4201));
+    }
+
+    #[test]
+    fn a_short_tail_is_rejected() {
+        let broken = |dst, src, len: usize| copy(dst, src, len - usize::from(len > 64));
+        assert_eq!(reasons(broken), [Some(Reason::Content); 3]);
+    }
+
+    #[test]
+    fn one_lost_byte_at_one_length_is_named() {
+        let broken = |dst: *mut u8, src: *const u8, len: usize| {
+            copy(dst, src, len);
+            if len == 517 {
+                // SAFETY: Within the destination.
+                unsafe { *dst.add(300) ^= 1 };
+            }
+            dst
+        };
+        let [lengths, ..] = sweeps(broken);
+        let Err(Failure::Content { case, at, .. }) = lengths else {
+            panic!("{lengths:?}");
+        };
+        assert_eq!((case.len, at), (517, 300));
+    }
+
+    #[test]
+    fn a_byte_past_the_end_or_before_the_start_is_rejected() {
+        let past = |dst: *mut u8, src: *const u8, len: usize| {
+            copy(dst, src, len);
+            if len == 33 {
+                // SAFETY: Only used where the buffer goes on.
+                unsafe { *dst.add(len) = 0 };
+            }
+            dst
+        };
+        let before = |dst: *mut u8, src: *const u8, len: usize| {
+            copy(dst, src, len);
+            if len == 33 {
+                // SAFETY: As above.
+                unsafe { *dst.sub(1) = 0 };
+            }
+            dst
+        };
+        let (mut src, mut dst) = (vec![0; BUFFER], vec![0; BUFFER]);
+        for failure in [
+            Buffers::new(&mut src, &mut dst)
+                .unwrap()
+                .every_length(&By(past), Depth::Full),
+            Buffers::new(&mut src, &mut dst)
+                .unwrap()
+                .every_length(&By(before), Depth::Full),
+        ] {
+            assert_eq!(failure.unwrap_err().reason(), Reason::Outside);
+        }
+    }
+
+    #[test]
+    fn a_far_stray_byte_is_found_in_the_end() {
+        let broken = |dst: *mut u8, src: *const u8, len: usize| {
+            copy(dst, src, len);
+            if len == 5 {
+                // SAFETY: The buffer is three pages long, `dst` is in the first.
+                unsafe { *dst.add(4096 + 2000) = 7 };
+            }
+            dst
+        };
+        let (mut src, mut dst) = (vec![0; BUFFER], vec![0; BUFFER]);
+        let result = Buffers::new(&mut src, &mut dst)
+            .unwrap()
+            .every_alignment(&By(broken), Depth::Quick);
+        assert_eq!(result.unwrap_err().reason(), Reason::Outside);
+    }
+
+    #[test]
+    fn a_changed_source_is_rejected() {
+        let broken = |dst: *mut u8, src: *const u8, len: usize| {
+            copy(dst, src, len);
+            if len == 9 {
+                // SAFETY: The source buffer is ours.
+                unsafe { *src.cast_mut() ^= 0x40 };
+            }
+            dst
+        };
+        let found = reasons(broken);
+        assert!(found
+            .iter()
+            .all(|r| matches!(r, Some(Reason::Source | Reason::Content))));
+    }
+
+    #[test]
+    fn a_wrong_return_value_is_rejected() {
+        let broken = |dst: *mut u8, src, len| {
+            copy(dst, src, len);
+            dst.wrapping_add(len)
+        };
+        assert_eq!(reasons(broken), [Some(Reason::ReturnValue); 3]);
+    }
+
+    #[test]
+    fn buffers_must_be_large_enough() {
+        let (mut src, mut dst) = (vec![0; BUFFER - 1], vec![0; BUFFER - 1]);
+        assert!(Buffers::new(&mut src, &mut dst).is_none());
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The parts of repmov that need no kernel.
+//!
+//! The module and the host tool both use this code; it uses neither. It is compiled into the
+//! module as it stands, so there is no allocation in it and no floating point.
+
+pub mod abi;
+pub mod copies;
+pub mod failure;
+pub mod insn;
+pub mod mask;
+pub mod plan;
+pub mod ranges;
+pub mod record;
+pub mod returns;
+pub mod stats;
+pub mod text;
