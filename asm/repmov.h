@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the module's Rust code sees of the assembly. bindgen reads this file by
+ * itself, so it includes nothing.
+ */
+#ifndef REPMOV_H
+#define REPMOV_H
+
+/* A place that alternatives patch: bytes from the entry, and its length. */
+struct repmov_site {
+	unsigned int offset;
+	unsigned int length;
+};
+
+/* From the entry to the end of the source's text, and the sites in it. */
+struct repmov_extent {
+	unsigned int size;
+	unsigned int sites;
+	struct repmov_site site[];
+};
+
+enum repmov_kind {
+	REPMOV_CANDIDATE,	/* to be checked and timed */
+	REPMOV_REFERENCE,	/* a candidate with alternatives chosen by the assembler */
+	REPMOV_CONTROL,		/* broken on purpose, must be rejected */
+};
+
+struct repmov_instance {
+	const unsigned char *entry;
+	const struct repmov_extent *extent;
+	const char *routine;
+	const char *candidate;
+	const char *mask;
+	unsigned int entry_offset;	/* asked for, modulo 64 */
+	unsigned int kind;		/* enum repmov_kind */
+};
+
+/* Every instance of the build, in the order of their names (table.S). */
+extern const struct repmov_instance repmov_instances[];
+extern const struct repmov_instance repmov_instances_end[];
+
+/* Registers around a checked call, in the order in which call.S stores them. */
+struct repmov_regs {
+	unsigned long rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
+	unsigned long r8, r9, r10, r11, r12, r13, r14, r15;
+	unsigned long flags;
+};
+
+/* Written by repmov_call_checked(); one caller at a time. */
+extern struct repmov_regs repmov_regs_before;
+extern struct repmov_regs repmov_regs_after;
+
+/*
+ * Calls fn(dst, src, len) once with a known value in every register and
+ * records all of them after it. Interrupts are to be off.
+ */
+void repmov_call_checked(const void *fn, void *dst, const void *src, unsigned long len);
+
+/* Calls fn(dst, src, len) `calls` times, at least once. */
+void repmov_call_loop(const void *fn, void *dst, const void *src, unsigned long len,
+		      unsigned long calls);
+
+/* A function that does nothing, for what a call by the loop costs. */
+extern const unsigned char repmov_empty[];
+
+/* Plain returns in the lower and the upper half of a 64-byte line. */
+extern const unsigned char repmov_return_low[];
+extern const unsigned char repmov_return_high[];
+
+/* What alternatives are told of this CPU: bit 0 ERMS, bit 1 FSRM. */
+unsigned long repmov_native_mask(void);
+
+#endif /* REPMOV_H */
