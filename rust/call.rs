@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Calling an instance: directly, with every register watched, or many times for timing.
+
+use core::mem;
+
+use kernel::{
+    interrupt::local_interrupt_disable,
+    prelude::*, //
+};
+
+use crate::{
+    bindings,
+    instance::Instance,
+    pure::{
+        abi::Registers,
+        copies::Routine, //
+    },
+};
+
+type Memcpy = unsafe extern "C" fn(*mut u8, *const u8, usize) -> *mut u8;
+
+impl Routine for Instance {
+    unsafe fn copy(&self, dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+        // SAFETY: Only routines of this signature are built.
+        let memcpy = unsafe { mem::transmute::<*const c_void, Memcpy>(self.address()) };
+        // SAFETY: The caller vouches for the buffers.
+        unsafe { memcpy(dst, src, len) }
+    }
+}
+
+kernel::sync::global_lock! {
+    // SAFETY: `init` below is called once, when the module is loaded and before anything calls.
+    unsafe(uninit) static TRAMPOLINE: Mutex<()> = ();
+}
+
+/// Makes the trampoline ready.
+///
+/// # Safety
+///
+/// To be called exactly once, before [`watched`].
+pub(crate) unsafe fn init() {
+    // SAFETY: The caller calls once.
+    unsafe { TRAMPOLINE.init() };
+}
+
+/// The registers before and after one call.
+///
+/// # Safety
+///
+/// `src` must be readable and `dst` writable for `len` bytes, and they must not overlap.
+pub(crate) unsafe fn watched(
+    instance: Instance,
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+) -> (Registers, Registers) {
+    let _trampoline = TRAMPOLINE.lock();
+    let _off = local_interrupt_disable();
+    // SAFETY: The lock makes this the only caller, interrupts are off, and the caller vouches for
+    // the buffers. The two structures are as long as `Registers`, all of 64-bit integers, and
+    // nobody else touches them.
+    unsafe {
+        bindings::repmov_call_checked(instance.address(), dst.cast(), src.cast(), len);
+        (
+            mem::transmute::<bindings::repmov_regs, Registers>(bindings::repmov_regs_before),
+            mem::transmute::<bindings::repmov_regs, Registers>(bindings::repmov_regs_after),
+        )
+    }
+}
+
+/// Calls a routine `calls` times, at least once.
+///
+/// # Safety
+///
+/// `routine` must be an instance's entry or [`empty`], `src` readable and `dst` writable for `len`
+/// bytes, and they must not overlap.
+#[inline]
+pub(crate) unsafe fn repeatedly(
+    routine: *const c_void,
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+    calls: u64,
+) {
+    // SAFETY: The caller vouches for the arguments.
+    unsafe { bindings::repmov_call_loop(routine, dst.cast(), src.cast(), len, calls as usize) };
+}
+
+/// The function that does nothing.
+pub(crate) fn empty() -> *const c_void {
+    (&raw const bindings::repmov_empty).cast()
+}

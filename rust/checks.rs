@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The checks an instance goes through. KUnit and the `verify` file run the same ones.
+
+use kernel::prelude::*;
+
+use crate::{
+    call,
+    guard::Guarded,
+    instance::{
+        self,
+        Instance, //
+    },
+    pure::{
+        abi::{
+            self,
+            Preserved, //
+        },
+        copies::{
+            branch_points,
+            Buffers,
+            Depth,
+            BUFFER, //
+        },
+        failure::{
+            Case,
+            Failure, //
+        },
+        mask::Mask,
+    },
+};
+
+/// One check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Every length at some alignments.
+    EveryLength,
+    /// The branch points at every alignment.
+    EveryAlignment,
+    /// Up to the guard pages on both sides of both buffers.
+    GuardPages,
+    /// The destination comes back.
+    ReturnValue,
+    /// Callee-saved registers, stack pointer, direction flag.
+    CallingConvention,
+    /// The text is what the mask demands, at the offset asked for.
+    PatchedText,
+    /// Every return goes where ITS demands.
+    Returns,
+}
+
+/// What became of a check that found nothing wrong.
+pub(crate) enum Outcome {
+    /// It was run.
+    Passed,
+    /// It could not be, and why.
+    Skipped(&'static str),
+}
+
+/// What to say where nothing is patched.
+const UNPATCHED: &str = "this kernel patches no alternatives";
+
+impl Check {
+    /// All of them, in the order in which they run.
+    pub(crate) const ALL: [Check; 7] = [
+        Check::EveryLength,
+        Check::EveryAlignment,
+        Check::GuardPages,
+        Check::ReturnValue,
+        Check::CallingConvention,
+        Check::PatchedText,
+        Check::Returns,
+    ];
+
+    /// The name of the test case.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Check::EveryLength => "every_length",
+            Check::EveryAlignment => "every_alignment",
+            Check::GuardPages => "guard_pages",
+            Check::ReturnValue => "return_value",
+            Check::CallingConvention => "calling_convention",
+            Check::PatchedText => "patched_text",
+            Check::Returns => "returns",
+        }
+    }
+
+    /// Runs the check on one instance.
+    pub(crate) fn run(
+        self,
+        instance: Instance,
+        space: &mut Space,
+    ) -> Result<core::result::Result<Outcome, Failure>> {
+        let passed = |result: core::result::Result<u64, Failure>| result.map(|_| Outcome::Passed);
+        // The same bytes run at every entry offset (that is what PatchedText shows), so one
+        // offset gets the whole sweep.
+        let depth = match instance.entry() {
+            0 => space.depth,
+            _ => Depth::Quick,
+        };
+        Ok(match self {
+            Check::EveryLength => passed(space.buffers()?.every_length(&instance, depth)),
+            Check::EveryAlignment => passed(space.buffers()?.every_alignment(&instance, depth)),
+            Check::GuardPages => passed(space.buffers()?.up_to_the_guards(&instance, depth)),
+            Check::ReturnValue => watched(instance, space, |case, dst, _, after| {
+                abi::returns_destination(case, dst, after)
+            }),
+            Check::CallingConvention => watched(instance, space, |case, _, before, after| {
+                Preserved::C.check(case, before, after)
+            }),
+            Check::PatchedText => patched_text(instance),
+            Check::Returns => returns(instance)?,
+        })
+    }
+}
+
+/// The memory that checks work on.
+pub(crate) struct Space {
+    depth: Depth,
+    src: Guarded,
+    dst: Guarded,
+}
+
+impl Space {
+    pub(crate) fn new(depth: Depth) -> Result<Space> {
+        Ok(Space {
+            depth,
+            src: Guarded::new(BUFFER)?,
+            dst: Guarded::new(BUFFER)?,
+        })
+    }
+
+    fn buffers(&mut self) -> Result<Buffers<'_>> {
+        Buffers::new(self.src.as_mut_slice(), self.dst.as_mut_slice()).ok_or(EINVAL)
+    }
+}
+
+/// Calls at every branch point with the registers watched.
+fn watched(
+    instance: Instance,
+    space: &mut Space,
+    check: impl Fn(Case, u64, &abi::Registers, &abi::Registers) -> core::result::Result<(), Failure>,
+) -> core::result::Result<Outcome, Failure> {
+    /// The low byte of source and destination decides which way the scalar loop runs.
+    const OFFSETS: [(usize, usize); 3] = [(0, 0), (64, 128), (129, 3)];
+
+    let src = space.src.as_mut_slice();
+    let dst = space.dst.as_mut_slice();
+    for len in branch_points() {
+        for (from, to) in OFFSETS {
+            let case = Case {
+                len,
+                src: from,
+                dst: to,
+            };
+            let from = &src[from..from + len];
+            let to = &mut dst[to..to + len];
+            let address = to.as_ptr() as u64;
+            // SAFETY: Two slices of that length from different buffers.
+            let (before, after) =
+                unsafe { call::watched(instance, to.as_mut_ptr(), from.as_ptr(), len) };
+            check(case, address, &before, &after)?;
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn patched_text(instance: Instance) -> core::result::Result<Outcome, Failure> {
+    let got = instance.address() as usize % 64;
+    if got != instance.entry() {
+        return Err(Failure::Entry {
+            want: instance.entry(),
+            got,
+        });
+    }
+    let Some(reference) = instance.reference() else {
+        return Ok(Outcome::Skipped(UNPATCHED));
+    };
+    let text = instance.text();
+    text.demand(&reference.text())?;
+    for (offset, length) in instance.sites() {
+        text.empty_site_is_one_nop(offset, length)?;
+    }
+    if instance.mask() == Mask::Native {
+        // Not only what the assembler says of this CPU's mask: also what the loader made of it.
+        let forced = instance::suite(
+            instance.routine(),
+            instance.candidate(),
+            instance.demanded(),
+        );
+        for forced in forced.filter(|forced| forced.entry() == instance.entry()) {
+            text.demand(&forced.text())?;
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn returns(instance: Instance) -> Result<core::result::Result<Outcome, Failure>> {
+    if !cfg!(CONFIG_MITIGATION_RETHUNK) {
+        return Ok(Ok(Outcome::Skipped("this kernel patches no returns")));
+    }
+    let rule = instance::return_rule()?;
+    if rule.low.is_none() {
+        // Then every return must be bare, which the rule says too; but nothing was demanded.
+        return Ok(rule
+            .check(&instance.text())
+            .map(|_| Outcome::Skipped("no return thunk is in force")));
+    }
+    Ok(rule.check(&instance.text()).map(|_| Outcome::Passed))
+}

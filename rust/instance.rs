@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The instances of the build: the table that `asm/table.S` makes.
+
+use core::slice;
+
+use kernel::prelude::*;
+
+use crate::{
+    bindings,
+    pure::{
+        mask::Mask,
+        plan::Known,
+        returns::Rule,
+        text::Text, //
+    },
+};
+
+/// What an instance is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// To be checked and timed.
+    Candidate,
+    /// Never run: shows what a mask demands.
+    Reference,
+    /// Broken on purpose.
+    Control,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy)]
+pub(crate) struct Instance(&'static bindings::repmov_instance);
+
+/// All rows.
+pub(crate) fn all() -> impl Iterator<Item = Instance> + Clone {
+    let start = &raw const bindings::repmov_instances;
+    let end = &raw const bindings::repmov_instances_end;
+    let count = (end as usize - start as usize) / size_of::<bindings::repmov_instance>();
+    // SAFETY: `table.S` lays out that many structures between the two symbols, in read-only data
+    // that stays as long as the code that runs here.
+    let table = unsafe { slice::from_raw_parts(start.cast::<bindings::repmov_instance>(), count) };
+    table.iter().map(Instance)
+}
+
+/// The instances to check and time.
+pub(crate) fn candidates() -> impl Iterator<Item = Instance> + Clone {
+    all().filter(|i| i.kind() == Kind::Candidate)
+}
+
+/// The instances of one suite.
+pub(crate) fn suite(
+    routine: &'static str,
+    candidate: &'static str,
+    mask: Mask,
+) -> impl Iterator<Item = Instance> + Clone {
+    candidates()
+        .filter(move |i| i.routine() == routine && i.candidate() == candidate && i.mask() == mask)
+}
+
+impl Instance {
+    fn string(text: *const kernel::ffi::c_char) -> &'static str {
+        // SAFETY: `table.S` writes NUL-terminated strings into data that stays.
+        let text = unsafe { CStr::from_char_ptr(text) };
+        text.to_str().unwrap_or("?")
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        match self.0.kind {
+            bindings::repmov_kind_REPMOV_CANDIDATE => Kind::Candidate,
+            bindings::repmov_kind_REPMOV_REFERENCE => Kind::Reference,
+            _ => Kind::Control,
+        }
+    }
+
+    pub(crate) fn routine(self) -> &'static str {
+        Self::string(self.0.routine)
+    }
+
+    pub(crate) fn candidate(self) -> &'static str {
+        Self::string(self.0.candidate)
+    }
+
+    pub(crate) fn mask(self) -> Mask {
+        Mask::from_name(Self::string(self.0.mask)).unwrap_or(Mask::Native)
+    }
+
+    /// The entry offset asked for, modulo 64.
+    pub(crate) fn entry(self) -> usize {
+        self.0.entry_offset as usize
+    }
+
+    pub(crate) fn address(self) -> *const c_void {
+        self.0.entry.cast()
+    }
+
+    fn extent(self) -> &'static bindings::repmov_extent {
+        // SAFETY: `table.S` points to the structure that `instance.S` wrote.
+        unsafe { &*self.0.extent }
+    }
+
+    /// The text as it is now, patched by whoever loaded it.
+    pub(crate) fn text(self) -> Text<'static> {
+        // SAFETY: The extent is that of the instance's text, which is mapped readable and stays.
+        let bytes = unsafe { slice::from_raw_parts(self.0.entry, self.extent().size as usize) };
+        Text {
+            bytes,
+            address: self.0.entry as u64,
+            thunks: thunks(),
+        }
+    }
+
+    /// Where alternatives patch it: offset from the entry and length, in bytes.
+    pub(crate) fn sites(self) -> impl Iterator<Item = (usize, usize)> {
+        let extent = self.extent();
+        // SAFETY: `instance.S` counts the sites that follow.
+        let sites = unsafe { slice::from_raw_parts(extent.site.as_ptr(), extent.sites as usize) };
+        sites.iter().map(|s| (s.offset as usize, s.length as usize))
+    }
+
+    /// The forced mask whose text this instance must have.
+    pub(crate) fn demanded(self) -> Mask {
+        match self.mask() {
+            Mask::Native => native(),
+            forced => forced,
+        }
+    }
+
+    /// The reference for that mask; none where the assembler chose the text itself.
+    pub(crate) fn reference(self) -> Option<Instance> {
+        all().find(|other| {
+            other.kind() == Kind::Reference
+                && other.routine() == self.routine()
+                && other.candidate() == self.candidate()
+                && other.mask() == self.demanded()
+        })
+    }
+}
+
+/// The mask that alternatives follow on this CPU.
+pub(crate) fn native() -> Mask {
+    // SAFETY: It takes nothing and only computes a number.
+    let bits = unsafe { bindings::repmov_native_mask() };
+    Mask::of_cpu(bits & 1 != 0, bits & 2 != 0)
+}
+
+/// What the loader makes of returns on this boot.
+pub(crate) fn return_rule() -> Result<Rule> {
+    let probe = |symbol: *const u8| {
+        // SAFETY: A return and its filling are five bytes in each of the two probes.
+        let bytes = unsafe { slice::from_raw_parts(symbol, 5) };
+        (bytes, symbol as u64)
+    };
+    Rule::observe(
+        probe((&raw const bindings::repmov_return_low).cast()),
+        probe((&raw const bindings::repmov_return_high).cast()),
+    )
+    .map_err(|_| EINVAL)
+}
+
+/// Where a return may jump to: the thunk as linked and the one in force.
+fn thunks() -> [u64; 2] {
+    #[cfg(CONFIG_MITIGATION_RETHUNK)]
+    let linked = {
+        extern "C" {
+            fn __x86_return_thunk();
+        }
+        __x86_return_thunk as usize as u64
+    };
+    #[cfg(not(CONFIG_MITIGATION_RETHUNK))]
+    let linked = 0;
+    let in_force = return_rule().ok().and_then(|rule| rule.low);
+    [linked, in_force.unwrap_or(linked)]
+}
+
+/// The table as plans know it.
+pub(crate) struct Built;
+
+impl Known for Built {
+    fn routine(&self, name: &str) -> bool {
+        candidates().any(|i| i.routine() == name)
+    }
+
+    fn candidate(&self, routine: &str, name: &str) -> bool {
+        candidates().any(|i| i.routine() == routine && i.candidate() == name)
+    }
+
+    fn entry(&self, routine: &str, entry: u64) -> bool {
+        candidates().any(|i| i.routine() == routine && i.entry() as u64 == entry)
+    }
+
+    fn candidates(&self, routine: &str) -> u64 {
+        // One native instance at the first entry offset stands for each candidate.
+        let counts =
+            |i: &Instance| i.routine() == routine && i.mask() == Mask::Native && i.entry() == 0;
+        candidates().filter(counts).count() as u64
+    }
+
+    fn cpu(&self, cpu: u64) -> bool {
+        crate::machine::is_online(cpu)
+    }
+}

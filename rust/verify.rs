@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The checks without KUnit: the same suites and cases, printed as KTAP.
+
+use kernel::{
+    current,
+    prelude::*, //
+};
+
+use crate::{
+    checks::{
+        Check,
+        Outcome,
+        Space, //
+    },
+    instance::{
+        self,
+        Instance, //
+    },
+    pure::{
+        copies::Depth,
+        mask::Mask, //
+    },
+    text::{
+        line,
+        Text, //
+    },
+};
+
+/// One suite: a candidate under one mask, at all its entry offsets.
+#[derive(Clone, Copy)]
+struct Suite(Instance);
+
+/// The suites in the order of the table. The instance at entry offset 0 stands for its suite.
+fn suites() -> impl Iterator<Item = Suite> + Clone {
+    instance::candidates().filter(|i| i.entry() == 0).map(Suite)
+}
+
+impl Suite {
+    fn instances(&self) -> impl Iterator<Item = Instance> {
+        instance::suite(self.0.routine(), self.0.candidate(), self.mask())
+    }
+
+    fn mask(&self) -> Mask {
+        self.0.mask()
+    }
+
+    fn print_name(&self, out: &mut Text) -> Result {
+        let Suite(i) = self;
+        out.print(format_args!(
+            "repmov_{}_{}_{}",
+            i.routine(),
+            i.candidate(),
+            i.mask()
+        ))
+    }
+
+    /// Runs one check over the instances of the suite; whether none failed.
+    fn case(&self, number: usize, check: Check, space: &mut Space, out: &mut Text) -> Result<bool> {
+        let mut skipped = None;
+        for instance in self.instances() {
+            if current!().signal_pending() {
+                return Err(EINTR);
+            }
+            match check.run(instance, space)? {
+                Ok(Outcome::Passed) => {}
+                Ok(Outcome::Skipped(reason)) => skipped = Some(reason),
+                Err(failure) => {
+                    line!(
+                        out,
+                        "    # {}: {} {} {} entry {}: {failure}",
+                        check.name(),
+                        instance.routine(),
+                        instance.candidate(),
+                        instance.mask(),
+                        instance.entry()
+                    )?;
+                    line!(out, "    not ok {number} {}", check.name())?;
+                    return Ok(false);
+                }
+            }
+        }
+        match skipped {
+            Some(reason) => line!(out, "    ok {number} {} # SKIP {reason}", check.name())?,
+            None => line!(out, "    ok {number} {}", check.name())?,
+        }
+        Ok(true)
+    }
+
+    fn run(&self, space: &mut Space, out: &mut Text) -> Result<bool> {
+        line!(out, "    KTAP version 1")?;
+        out.print(format_args!("    # Subtest: "))?;
+        self.print_name(out)?;
+        line!(out, "")?;
+        line!(out, "    1..{}", Check::ALL.len())?;
+        let mut ok = true;
+        for (i, check) in Check::ALL.into_iter().enumerate() {
+            ok &= self.case(i + 1, check, space, out)?;
+        }
+        Ok(ok)
+    }
+}
+
+/// Runs everything and prints it.
+///
+/// # Errors
+///
+/// [`EINTR`] if a signal came, [`ENOMEM`], or [`EFAULT`] if the guard pages are not there. A
+/// failed check is no error: it is in the text.
+pub(crate) fn run(depth: Depth, out: &mut Text, progress: impl Fn(usize, usize)) -> Result {
+    let mut space = Space::new(depth)?;
+    let count = suites().count();
+    line!(out, "KTAP version 1")?;
+    line!(out, "1..{count}")?;
+    for (i, suite) in suites().enumerate() {
+        progress(i, count);
+        let ok = suite.run(&mut space, out)?;
+        out.print(format_args!(
+            "{} {} ",
+            if ok { "ok" } else { "not ok" },
+            i + 1
+        ))?;
+        suite.print_name(out)?;
+        line!(out, "")?;
+    }
+    Ok(())
+}
