@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The negative controls: every check must reject a candidate that is broken for it, and for the
+//! right reason. A case that fails here means that the check of that name would let such code by.
+
+use kernel::prelude::*;
+
+use crate::{
+    checks::{
+        Check,
+        Outcome,
+        Space, //
+    },
+    instance::{
+        self,
+        Instance,
+        Kind, //
+    },
+    pure::{
+        copies::Depth,
+        failure::Reason, //
+    },
+    suites::skip,
+};
+
+/// The control of that name.
+fn control(name: &str) -> Result<Instance> {
+    instance::all()
+        .find(|i| i.kind() == Kind::Control && i.candidate() == name)
+        .ok_or(ENOENT)
+}
+
+/// Runs a check on a control; it must fail, and for that reason.
+fn rejects(check: Check, name: &str, reason: Reason) -> Result {
+    let instance = control(name)?;
+    match check.run(instance, &mut Space::new(Depth::Full)?)? {
+        Err(failure) if failure.reason() == reason => {
+            kernel::kunit::info(format_args!("    # {name}: rejected: {failure}\n"));
+            Ok(())
+        }
+        Err(failure) => {
+            kernel::kunit::err(format_args!(
+                "    # {name}: rejected for another reason: {failure}\n"
+            ));
+            Err(EINVAL)
+        }
+        Ok(Outcome::Skipped(why)) => {
+            skip(why);
+            Ok(())
+        }
+        Ok(Outcome::Passed) => {
+            kernel::kunit::err(format_args!("    # {name}: let by\n"));
+            Err(EINVAL)
+        }
+    }
+}
+
+#[kunit_tests(repmov_controls)]
+mod controls {
+    use super::*;
+
+    #[test]
+    fn short_tail() -> Result {
+        rejects(Check::EveryLength, "shorttail", Reason::Content)
+    }
+
+    #[test]
+    fn short_tail_at_some_alignment() -> Result {
+        rejects(Check::EveryAlignment, "shorttail", Reason::Content)
+    }
+
+    #[test]
+    fn short_tail_at_the_guard() -> Result {
+        rejects(Check::GuardPages, "shorttail", Reason::Content)
+    }
+
+    #[test]
+    fn byte_past_the_end() -> Result {
+        rejects(Check::EveryLength, "pastend", Reason::Outside)
+    }
+
+    #[test]
+    fn byte_before_the_start() -> Result {
+        rejects(Check::EveryAlignment, "beforestart", Reason::Outside)
+    }
+
+    #[test]
+    fn wrong_return_value() -> Result {
+        rejects(Check::ReturnValue, "retval", Reason::ReturnValue)
+    }
+
+    #[test]
+    fn callee_saved_register() -> Result {
+        rejects(Check::CallingConvention, "savedreg", Reason::Register)
+    }
+
+    #[test]
+    fn stack_pointer() -> Result {
+        rejects(Check::CallingConvention, "stack", Reason::Stack)
+    }
+
+    #[test]
+    fn direction_flag() -> Result {
+        rejects(Check::CallingConvention, "direction", Reason::Direction)
+    }
+
+    /// The gate of another mask. Needs patching, so it is skipped where there is none.
+    #[test]
+    fn wrong_gate() -> Result {
+        rejects(Check::PatchedText, "wronggate", Reason::Text)
+    }
+
+    /// The copied return that lost its thunk. Needs ITS in force: where every return is thunked,
+    /// or none, the loader cannot get it wrong.
+    #[test]
+    fn return_without_its_thunk() -> Result {
+        if !instance::return_rule()?.is_its() {
+            skip("ITS is not in force");
+            return Ok(());
+        }
+        rejects(Check::Returns, "nothunk", Reason::Return)
+    }
+}
