@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! One boot of a kernel in QEMU: its jobs, or in words why they were not done.
+
+use anyhow::{anyhow, bail, Context, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::cache::Cache;
+use crate::log::shown;
+use crate::progress::Progress;
+use crate::root::Root;
+use crate::sections::{crash, tail, Sections};
+use crate::stop;
+
+/// How often the host looks at what the guest has sent.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Boot options that only save time: tests of ciphers, and a check of the timer.
+const QUICK: &str = "cryptomgr.notests no_timer_check random.trust_cpu=on";
+
+/// What executes the guest's instructions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Accel {
+    Kvm,
+    Tcg,
+}
+
+impl Accel {
+    pub fn name(self) -> &'static str {
+        match self {
+            Accel::Kvm => "kvm",
+            Accel::Tcg => "tcg",
+        }
+    }
+}
+
+/// What all boots have in common.
+pub struct Machine {
+    /// Where QEMU runs.
+    pub root: Root,
+    pub qemu: PathBuf,
+    pub accel: Accel,
+    pub kernel: PathBuf,
+    pub initrd: PathBuf,
+    /// A guest that sends nothing for this long hangs.
+    pub silence: Duration,
+    /// A guest that takes longer than this is ended.
+    pub limit: Duration,
+}
+
+/// A boot that is wanted.
+pub struct Boot {
+    /// Part of the names of its logs.
+    pub name: String,
+    /// Boot options.
+    pub append: Vec<String>,
+    pub jobs: Vec<String>,
+}
+
+impl Machine {
+    /// Boots and waits until all jobs are done.
+    pub fn boot(&self, cache: &Cache, boot: &Boot, progress: &Progress) -> Result<Sections> {
+        let file = |end: &str| cache.log_path(&format!("boot-{}.{end}", boot.name));
+        let (console, results, errors) = (file("log"), file("out"), file("qemu"));
+        for path in [&console, &results] {
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let root = match self.accel {
+            Accel::Kvm => self.root.with_device("kvm"),
+            Accel::Tcg => self.root.clone(),
+        };
+        let append = format!(
+            "console=ttyS0 panic=-1 {QUICK} {} REPMOV_JOBS={}",
+            boot.append.join(" "),
+            boot.jobs.join(",")
+        );
+        let mut qemu = root.command(&self.qemu, cache.dir())?;
+        qemu.args([
+            "-nodefaults",
+            "-no-reboot",
+            "-display",
+            "none",
+            "-m",
+            "1024",
+            "-cpu",
+            "max",
+        ]);
+        qemu.args(["-accel", self.accel.name()])
+            .arg("-kernel")
+            .arg(&self.kernel);
+        qemu.arg("-initrd")
+            .arg(&self.initrd)
+            .args(["-append", &append]);
+        for path in [&console, &results] {
+            qemu.arg("-serial").arg(format!("file:{}", path.display()));
+        }
+        qemu.stdout(Stdio::null()).stderr(File::create(&errors)?);
+        let mut child = qemu
+            .spawn()
+            .with_context(|| format!("cannot start: {}", shown(&qemu)))?;
+        let guard = stop::guard(child.id());
+        let mut watch = Watch::start(self, &console, &results);
+        let end = loop {
+            let exited = child.try_wait()?;
+            if let Some(end) = watch.look(exited.is_some()) {
+                break end;
+            }
+            progress.say(&watch.last_line());
+            std::thread::sleep(TICK);
+        };
+        guard.kill();
+        child.wait()?;
+        end.result(&watch, &console, &errors)
+            .with_context(|| format!("boot {}", boot.name))
+    }
+}
+
+/// Why a boot is over.
+enum End {
+    Done,
+    Crash,
+    Silence(Duration),
+    Limit(Duration),
+    Exit,
+}
+
+/// What a guest has sent so far, and when.
+struct Watch<'a> {
+    machine: &'a Machine,
+    files: [&'a Path; 2],
+    console: String,
+    sent: String,
+    start: Instant,
+    last: Instant,
+}
+
+impl<'a> Watch<'a> {
+    fn start(machine: &'a Machine, console: &'a Path, results: &'a Path) -> Watch<'a> {
+        let (start, last) = (Instant::now(), Instant::now());
+        let (files, console, sent) = ([console, results], String::new(), String::new());
+        Watch {
+            machine,
+            files,
+            console,
+            sent,
+            start,
+            last,
+        }
+    }
+
+    /// Reads what is new. Says if the boot is over, which it is when QEMU has `exited`.
+    fn look(&mut self, exited: bool) -> Option<End> {
+        let before = (self.console.len(), self.sent.len());
+        let read = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+        let [console, results] = self.files;
+        (self.console, self.sent) = (read(console), read(results));
+        if before != (self.console.len(), self.sent.len()) {
+            self.last = Instant::now();
+        }
+        let silence = self.last.elapsed();
+        if crash(&self.console).is_some() {
+            // The lines that explain it are still to come.
+            return (exited || silence > Duration::from_secs(1)).then_some(End::Crash);
+        }
+        if Sections::read(&self.sent).done {
+            return Some(End::Done);
+        }
+        if exited {
+            return Some(End::Exit);
+        }
+        if silence > self.machine.silence {
+            return Some(End::Silence(silence));
+        }
+        let took = self.start.elapsed();
+        (took > self.machine.limit).then_some(End::Limit(took))
+    }
+
+    fn last_line(&self) -> String {
+        let text = if self.sent.is_empty() {
+            &self.console
+        } else {
+            &self.sent
+        };
+        text.lines().next_back().unwrap_or("starting").to_string()
+    }
+}
+
+impl End {
+    fn result(self, watch: &Watch, console: &Path, errors: &Path) -> Result<Sections> {
+        let sections = Sections::read(&watch.sent);
+        let doing = sections
+            .open
+            .as_deref()
+            .map(|job| format!(" during {job}"))
+            .unwrap_or_default();
+        let told = format!(
+            "console: {}, which ends{}",
+            console.display(),
+            tail(&watch.console)
+        );
+        match self {
+            End::Done => {
+                sections
+                    .text("insmod")
+                    .context("the module does not load")
+                    .map_err(|e| {
+                        let refused = tail(&watch.console);
+                        anyhow!("{e:#}\nconsole: {}, which ends{refused}", console.display())
+                    })?;
+                Ok(sections)
+            }
+            End::Crash => {
+                let (line, excerpt) = crash(&watch.console).context("no crash")?;
+                bail!(
+                    "the guest crashed{doing}: {line}\nconsole: {}{excerpt}",
+                    console.display()
+                )
+            }
+            End::Silence(time) => {
+                bail!(
+                    "the guest hangs{doing}: nothing from it for {} s\n{told}",
+                    time.as_secs()
+                )
+            }
+            End::Limit(time) => {
+                bail!(
+                    "the guest was not done after {} s{doing}\n{told}",
+                    time.as_secs()
+                )
+            }
+            End::Exit => {
+                let words = fs::read_to_string(errors).unwrap_or_default();
+                bail!(
+                    "QEMU ended before the guest was done{doing}\n{}\n{told}",
+                    words.trim()
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const GOOD: [&str; 6] = [
+        "out '=== begin insmod'",
+        "out '=== end insmod 0'",
+        "out '=== begin verify'",
+        "out 'KTAP version 1'",
+        "out '=== end verify 0'",
+        "out '=== done'; sleep 60",
+    ];
+
+    /// Boots a shell script in place of QEMU. It has `out LINE` and `con LINE` to write with.
+    fn boot(name: &str, script: &str) -> Result<Sections> {
+        let dir = std::env::temp_dir().join(format!("repmov-boot-{name}-{}", std::process::id()));
+        let cache = Cache::open(Some(dir.clone())).unwrap();
+        let qemu = dir.join("qemu");
+        let head =
+            "#!/bin/sh\nfor word in \"$@\"; do case $word in file:*.log) con=${word#file:} ;; \
+                    file:*.out) out=${word#file:} ;; esac; done\n\
+                    con() { echo \"$1\" >> $con; }; out() { echo \"$1\" >> $out; }\n";
+        // Written in full and closed before it is run.
+        fs::write(&qemu, format!("{head}{script}\n")).unwrap();
+        fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
+        let machine = Machine {
+            root: Root::machine(),
+            qemu,
+            accel: Accel::Tcg,
+            kernel: "kernel".into(),
+            initrd: "initrd".into(),
+            silence: Duration::from_secs(2),
+            limit: Duration::from_secs(4),
+        };
+        let boot = Boot {
+            name: "test".into(),
+            append: Vec::new(),
+            jobs: vec!["verify".into()],
+        };
+        let result = machine.boot(&cache, &boot, &Progress::silent());
+        fs::remove_dir_all(dir).unwrap();
+        result
+    }
+
+    fn fails(name: &str, script: &str, words: &str) {
+        let message = format!("{:#}", boot(name, script).unwrap_err());
+        assert!(message.contains(words), "{message}");
+    }
+
+    #[test]
+    fn a_guest_that_is_done_is_not_waited_for() {
+        let start = Instant::now();
+        let sent = boot("good", &GOOD.join("\n")).unwrap();
+        assert_eq!(sent.text("verify").unwrap(), "KTAP version 1\n");
+        assert!(start.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_guest_may_die_at_any_line() {
+        for lines in 0..GOOD.len() {
+            let script = format!("con booting\n{}\nexit 1", GOOD[..lines].join("\n"));
+            fails(
+                &format!("dies-{lines}"),
+                &script,
+                "QEMU ended before the guest was done",
+            );
+        }
+    }
+
+    #[test]
+    fn the_job_that_was_running_is_named() {
+        fails(
+            "during",
+            &GOOD[..4].join("\n"),
+            "before the guest was done during verify",
+        );
+    }
+
+    #[test]
+    fn a_crash_is_reported_with_its_trace() {
+        let crash =
+            "con '[1.0] BUG: unable to handle page fault'; sleep .2; con 'RIP: there'; sleep 9";
+        fails(
+            "crash",
+            crash,
+            "crashed: [1.0] BUG: unable to handle page fault",
+        );
+        fails("trace", crash, "RIP: there");
+    }
+
+    #[test]
+    fn a_crash_behind_good_results_counts() {
+        let script = format!("con 'kernel BUG at x'\n{}", GOOD.join("\n"));
+        fails("late", &script, "crashed");
+    }
+
+    #[test]
+    fn a_guest_that_says_nothing_hangs() {
+        fails(
+            "silent",
+            "con booting\nsleep 60",
+            "hangs: nothing from it for 2 s",
+        );
+    }
+
+    #[test]
+    fn a_guest_that_never_ends_is_ended() {
+        fails(
+            "endless",
+            "while :; do con again; sleep .2; done",
+            "not done after 4 s",
+        );
+    }
+
+    #[test]
+    fn a_module_that_is_refused_is_told_apart() {
+        let script =
+            "out '=== begin insmod'\nout 'invalid module format'\nout '=== end insmod 1'\n\
+                      out '=== done'";
+        fails("refused", script, "the module does not load");
+        fails("why", script, "invalid module format");
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! KUnit by the kernel's own kunit.py, which takes no code from outside the kernel's tree. So it
+//! gets a tree of links to the source, in which lib/repmov links to the checkout.
+
+use anyhow::{ensure, Context, Result};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::bench::ITS;
+use crate::boot::Accel;
+use crate::cache::Cache;
+use crate::ktap::{forget, Results};
+use crate::kvm;
+use crate::lab::Lab;
+use crate::log::{shown, Log};
+use crate::progress::{self, Progress};
+use crate::setup::{jobs, remove};
+
+/// Where the KUnit kernel runs.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum Arch {
+    /// User Mode Linux, a process of the machine.
+    Um,
+    /// A guest in QEMU.
+    #[value(name = "x86_64")]
+    X86,
+}
+
+impl Arch {
+    pub fn name(self) -> &'static str {
+        match self {
+            Arch::Um => "um",
+            Arch::X86 => "x86_64",
+        }
+    }
+}
+
+/// Results that are enough of a test, and the log of kunit.py's own words.
+pub struct Run {
+    pub results: Results,
+    pub log: PathBuf,
+}
+
+/// Builds the kernel as need be and runs the suites that `filter` matches, or all.
+pub fn run(
+    cache: &Cache,
+    lab: &Lab,
+    checkout: &Path,
+    arch: Arch,
+    filter: Option<&str>,
+) -> Result<Run> {
+    let overlay = overlay(cache, lab, checkout)?;
+    let name = format!("kunit-{}", arch.name());
+    let build = cache.path(&name);
+    let json = cache.log_path(&format!("{name}.json"));
+    let console = build.join("test.log");
+    let mut root = lab.root.clone();
+    if arch == Arch::X86 && kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)? == Accel::Kvm {
+        root = root.with_device("kvm");
+    }
+    fs::create_dir_all(&build)?;
+    let mut kunit = root.command("./tools/testing/kunit/kunit.py", &overlay)?;
+    kunit.args(["run", "--kunitconfig=lib/repmov/kunit", "--timeout=600"]);
+    kunit.arg(format!("--build_dir={}", build.display()));
+    kunit
+        .arg(jobs().replace("-j", "--jobs="))
+        .arg(format!("--json={}", json.display()));
+    kunit.arg(format!("--arch={}", arch.name()));
+    if arch == Arch::X86 {
+        kunit.arg("--qemu_config=lib/repmov/kunit/qemu_x86_64.py");
+        kunit.arg(format!("--kernel_args={ITS}"));
+    }
+    kunit.args(filter);
+    progress::print(&format!(
+        "in the toolchain root, in {}:\n{}",
+        overlay.display(),
+        shown(&kunit)
+    ));
+    forget(&json);
+    forget(&console);
+    let progress = Progress::start(&format!("kunit {}", arch.name()));
+    let log = Log::create(cache, &name)?;
+    let status = log.status(&mut kunit, &progress, || match objects(&build) {
+        _ if console.exists() => "running the suites".into(),
+        count => format!("{count} objects"),
+    })?;
+    let Ok(json) = fs::read_to_string(&json) else {
+        progress.fail("failed");
+        return Err(log.failure(&kunit, &status.to_string()));
+    };
+    progress.done();
+    let console = fs::read(&console).unwrap_or_default();
+    let results = Results::read(&json, &String::from_utf8_lossy(&console))?;
+    Ok(Run {
+        results,
+        log: log.path().to_path_buf(),
+    })
+}
+
+/// `repmov kunit`: kunit.py's own output, and whether nothing failed.
+pub fn command(
+    cache: &Cache,
+    lab: &Lab,
+    checkout: &Path,
+    arch: Arch,
+    filter: Option<&str>,
+) -> Result<bool> {
+    let run = run(cache, lab, checkout, arch, filter)?;
+    let text = fs::read_to_string(&run.log)?;
+    // The first line is the command, which was printed before.
+    print!("{}", text.split_once('\n').map_or("", |(_, rest)| rest));
+    if let Some(problem) = run.results.problem() {
+        println!("{problem}");
+    }
+    Ok(run.results.good())
+}
+
+/// The tree for kunit.py, with the checkout in it.
+fn overlay(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<PathBuf> {
+    ensure!(
+        !lab.own,
+        "KUnit kernels are built in the toolchain root: leave out KDIR"
+    );
+    let overlay = cache.path("overlay");
+    let fingerprint = lab.release.as_str();
+    if cache.made::<()>("overlay", fingerprint).is_none() || !overlay.exists() {
+        cache.need_space(800, "the tree for kunit.py")?;
+        let progress = Progress::start("tree for kunit.py");
+        let log = Log::create(cache, "overlay")?;
+        let partial = cache.path("overlay.partial");
+        remove(&partial)?;
+        let run = |program: &str, words: &[&Path]| {
+            log.run(
+                lab.root.command(program, cache.dir())?.args(words),
+                &progress,
+            )
+        };
+        run("cp", &["-as".as_ref(), &lab.source, &partial])?;
+        // kunit.py looks for the tree around the file that it is itself, so it must be no link.
+        let kunit = Path::new("tools/testing/kunit");
+        remove(&partial.join(kunit))?;
+        run(
+            "cp",
+            &["-a".as_ref(), &lab.source.join(kunit), &partial.join(kunit)],
+        )?;
+        extend(
+            &lab.source,
+            &partial,
+            "lib/Makefile",
+            "obj-$(CONFIG_REPMOV) += repmov/",
+        )?;
+        extend(
+            &lab.source,
+            &partial,
+            "lib/Kconfig",
+            "source \"lib/repmov/Kconfig\"",
+        )?;
+        remove(&overlay)?;
+        fs::rename(&partial, &overlay)?;
+        cache.stamp("overlay", fingerprint, &())?;
+        progress.done();
+    }
+    let link = overlay.join("lib/repmov");
+    if fs::read_link(&link).ok().as_deref() != Some(checkout) {
+        forget(&link);
+        symlink(checkout, &link).with_context(|| format!("cannot link {}", link.display()))?;
+    }
+    Ok(overlay)
+}
+
+/// Puts a copy of a source file with one more line in place of the link to it.
+fn extend(source: &Path, tree: &Path, file: &str, line: &str) -> Result<()> {
+    let text = fs::read_to_string(source.join(file)).with_context(|| file.to_string())?;
+    forget(&tree.join(file));
+    fs::write(tree.join(file), format!("{text}\n{line}\n")).with_context(|| file.to_string())
+}
+
+/// Object files below a folder: how far a build is.
+fn objects(dir: &Path) -> usize {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let count = |entry: fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => objects(&entry.path()),
+        Ok(kind) if kind.is_file() => entry.path().extension().is_some_and(|e| e == "o").into(),
+        _ => 0,
+    };
+    entries.map(count).sum()
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! repmov's host tool: sets up the labs, builds the module, boots it and tells what came of it.
+
+mod bench;
+mod boot;
+mod cache;
+mod check;
+mod debian;
+mod initramfs;
+mod ktap;
+mod kunit;
+mod kvm;
+mod lab;
+mod log;
+mod module;
+mod progress;
+mod root;
+mod sections;
+mod setup;
+mod stop;
+mod style;
+mod table;
+mod tally;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::time::Duration;
+
+use cache::Cache;
+use lab::Lab;
+
+#[derive(Parser)]
+#[command(
+    name = "repmov",
+    about = "Tests and times x86 copy routines inside a kernel"
+)]
+struct Options {
+    /// Where everything is kept that is made once [default: ~/.cache/repmov]
+    #[arg(long, env = "REPMOV_CACHE", value_name = "DIR", global = true)]
+    cache: Option<PathBuf>,
+    /// Your own Rust-enabled kernel build tree; then nothing is installed
+    #[arg(long, env = "KDIR", value_name = "DIR", global = true)]
+    kdir: Option<PathBuf>,
+    /// Seconds without a word from a guest after which it is taken to hang
+    #[arg(
+        long,
+        env = "REPMOV_SILENCE",
+        value_name = "SECONDS",
+        default_value_t = 60,
+        global = true
+    )]
+    silence: u64,
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make the toolchain root and the build tree for Debian's kernel
+    Setup,
+    /// Build the module
+    Module,
+    /// Check every candidate in a guest and time it
+    Run,
+    /// Run the KUnit suites with kunit.py
+    Kunit {
+        #[arg(long, value_enum, default_value = "um")]
+        arch: kunit::Arch,
+        /// Only the suites (or suite.case) that match
+        #[arg(long, value_name = "GLOB")]
+        filter: Option<String>,
+    },
+    /// Run every check there is and count the results
+    Check,
+    /// Run a command inside the toolchain root, in the current folder
+    Exec {
+        #[arg(required = true, trailing_var_arg = true)]
+        words: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    // Make hands on variables that nobody set as empty ones.
+    for name in ["KDIR", "REPMOV_CACHE", "REPMOV_SILENCE"] {
+        if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
+            std::env::remove_var(name);
+        }
+    }
+    match stop::install()
+        .context("signals")
+        .and_then(|()| run(Options::parse()))
+    {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("repmov: {e:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Does what was asked for. False if that was done and the answer is no.
+fn run(options: Options) -> Result<bool> {
+    let checkout = checkout()?;
+    let cache = Cache::open(options.cache)?;
+    let lab = Lab::open(&cache, &checkout, options.kdir.as_deref())?;
+    let silence = Duration::from_secs(options.silence);
+    match options.command {
+        Action::Setup => {
+            println!("ready: Linux {} in {}", lab.release, lab.build.display());
+            Ok(true)
+        }
+        Action::Module => {
+            println!("{}", module::build(&cache, &lab, &checkout)?.display());
+            Ok(true)
+        }
+        Action::Run => bench::run(&cache, &lab, &checkout, silence),
+        Action::Kunit { arch, filter } => {
+            kunit::command(&cache, &lab, &checkout, arch, filter.as_deref())
+        }
+        Action::Check => check::run(&cache, &lab, &checkout, silence),
+        Action::Exec { words } => {
+            let mut command = lab.root.command(&words[0], &std::env::current_dir()?)?;
+            // In our own process group, so that it may read the terminal.
+            command
+                .stdin(Stdio::inherit())
+                .process_group(nix::unistd::getpgrp().as_raw());
+            let ended = command.args(&words[1..]).status();
+            Ok(ended.map_err(|e| log::cannot_start(&command, e))?.success())
+        }
+    }
+}
+
+/// The folder that holds the module's sources: the current one, or one above it.
+fn checkout() -> Result<PathBuf> {
+    let here = std::env::current_dir()?;
+    let found = here
+        .ancestors()
+        .find(|dir| dir.join("scripts/Cargo.toml").is_file());
+    let found = found.map(Path::to_path_buf);
+    found.context("run this inside a repmov checkout")
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Building the module.
+
+use anyhow::{ensure, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cache::Cache;
+use crate::lab::Lab;
+use crate::log::Log;
+use crate::progress::Progress;
+use crate::setup::jobs;
+
+/// Builds repmov.ko, warnings and all into module.log.
+pub fn build(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<PathBuf> {
+    let progress = Progress::start("module");
+    let log = Log::create(cache, "module")?;
+    let folder = out(cache);
+    fs::create_dir_all(&folder)?;
+    let made = log.run(make_into(lab, checkout, &folder)?.arg("modules"), &progress);
+    if let Err(e) = made {
+        progress.fail("failed");
+        return Err(e.context("the module does not build"));
+    }
+    let module = folder.join("repmov.ko");
+    ensure!(
+        module.exists(),
+        "the build left no {}: see {}",
+        module.display(),
+        log.path().display()
+    );
+    progress.done();
+    Ok(module)
+}
+
+/// `make` for the module, without a target, that puts what it makes into `out`.
+pub fn make_into(lab: &Lab, checkout: &Path, out: &Path) -> Result<Command> {
+    let mut make = lab.root.command("make", checkout)?;
+    make.arg("-C")
+        .arg(&lab.build)
+        .arg(format!("M={}", checkout.display()));
+    make.arg(format!("MO={}", out.display())).arg(jobs());
+    if let Some(cc) = &lab.cc {
+        make.arg(format!("CC={cc}"));
+        make.arg(format!("KERNELRELEASE={}", lab.release));
+    }
+    Ok(make)
+}
+
+/// Where the build puts what it makes.
+pub fn out(cache: &Cache) -> PathBuf {
+    cache.path("module")
+}

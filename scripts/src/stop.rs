@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Ending early: a signal ends us and every command that we started.
+
+use nix::libc;
+use nix::sys::signal::{sigaction, SaFlags, SigAction, SigHandler, SigSet, Signal};
+use std::io::{Error, Result};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Process groups that run on our behalf; 0 is a free place.
+static GROUPS: [AtomicI32; 32] = [const { AtomicI32::new(0) }; 32];
+
+/// A process group that is ended with us while this value lives.
+pub struct Guard(usize);
+
+/// Ends everything on SIGINT, SIGTERM and SIGHUP from now on, with the exit status 128 + signal.
+pub fn install() -> nix::Result<()> {
+    extern "C" fn stop(signal: libc::c_int) {
+        for group in &GROUPS {
+            let group = group.load(Ordering::Relaxed);
+            if group > 0 {
+                // SAFETY: kill() may be called by a signal handler.
+                unsafe { libc::kill(-group, libc::SIGKILL) };
+            }
+        }
+        let word = b"\nstopped\n";
+        // SAFETY: write() and _exit() may be called by a signal handler.
+        unsafe {
+            libc::write(2, word.as_ptr().cast(), word.len());
+            libc::_exit(128 + signal)
+        }
+    }
+    let action = SigAction::new(SigHandler::Handler(stop), SaFlags::empty(), SigSet::empty());
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        // SAFETY: the handler calls only what a handler may call.
+        unsafe { sigaction(signal, &action)? };
+    }
+    Ok(())
+}
+
+/// Has process group `group` ended with us.
+pub fn guard(group: u32) -> Guard {
+    for (at, place) in GROUPS.iter().enumerate() {
+        let taken = place.compare_exchange(0, group as i32, Ordering::Relaxed, Ordering::Relaxed);
+        if taken.is_ok() {
+            return Guard(at);
+        }
+    }
+    unreachable!("more commands at once than we ever start")
+}
+
+impl Guard {
+    /// Ends the group.
+    pub fn kill(&self) {
+        let group = GROUPS[self.0].load(Ordering::Relaxed);
+        // SAFETY: a system call without pointers.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        GROUPS[self.0].store(0, Ordering::Relaxed);
+    }
+}
+
+/// Has the caller killed when its parent ends, however that happens. Only system calls.
+pub fn end_with_parent() -> Result<()> {
+    // SAFETY: a system call without pointers.
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(())
+}
