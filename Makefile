@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The entry points. Kbuild builds the module; scripts/ holds the host tool that
+# makes and boots everything else. With KDIR=<Rust-enabled kernel build tree>
+# nothing is installed: your tools and your kernel are used.
+
+REPMOV_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/repmov
+ARCH ?= um
+export REPMOV_CACHE KDIR
+
+CARGO := CARGO_TARGET_DIR='$(REPMOV_CACHE)/target' cargo
+REPMOV := '$(REPMOV_CACHE)/target/release/repmov'
+# Kbuild must not take ARCH=um, which is kunit's, for the module's.
+KBUILD = $(MAKE) -C '$(KDIR)' M='$(CURDIR)' ARCH=x86_64
+
+.PHONY: module modules run check kunit setup tool kdir clean modules_install rust-analyzer help
+
+ifneq ($(KDIR),)
+module modules: kdir
+	$(KBUILD) modules
+else
+module modules: tool
+	@$(REPMOV) module
+endif
+
+run check setup: tool
+	@$(REPMOV) $@
+
+kunit: tool
+	@$(REPMOV) kunit --arch $(ARCH)
+
+tool:
+	@scripts/need-cargo
+	@mkdir -p '$(REPMOV_CACHE)/target'
+	@$(CARGO) build --release --locked --quiet --manifest-path scripts/Cargo.toml
+
+modules_install rust-analyzer: kdir
+	$(KBUILD) $@
+
+ifneq ($(KDIR),)
+clean: kdir
+	$(KBUILD) clean
+else
+clean:
+	rm -rf '$(REPMOV_CACHE)/module'
+endif
+
+kdir:
+	@scripts/need-kdir '$(KDIR)'
+
+help:
+	@echo 'make run               check and time every candidate in a guest'
+	@echo 'make check             run all tests'
+	@echo 'make kunit [ARCH=um]   run the KUnit suites; or ARCH=x86_64'
+	@echo 'make module            build repmov.ko for the stock kernel'
+	@echo 'make KDIR=DIR          build repmov.ko in DIR with your tools'
+	@echo 'make KDIR=DIR modules_install | clean | rust-analyzer'
+	@echo 'make setup             only set up what run needs'
