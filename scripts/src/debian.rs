@@ -71,7 +71,6 @@ pub fn bootstrap(cache: &Cache, log: &Log, progress: &Progress) -> Result<()> {
     let dir = cache.path("root");
     remove(&partial)?;
     let machine = Root::machine();
-    let mirror = machine_mirror(log);
     if tool("mmdebstrap").is_err() && tool("debootstrap").is_err() {
         tool("apt-get").context("install mmdebstrap or debootstrap")?;
         progress.say("installing mmdebstrap");
@@ -83,6 +82,7 @@ pub fn bootstrap(cache: &Cache, log: &Log, progress: &Progress) -> Result<()> {
             .args(["-qy", "--no-install-recommends"]);
         log.run(install.args(APT).args(["install", "mmdebstrap"]), progress)?;
     }
+    let mirror = machine_mirror(log);
     let mut make;
     if tool("mmdebstrap").is_ok() {
         make = machine.command("mmdebstrap", cache.dir())?;
@@ -96,9 +96,9 @@ pub fn bootstrap(cache: &Cache, log: &Log, progress: &Progress) -> Result<()> {
     }
     make.arg(SUITE).arg(&partial).args(&mirror);
     log.run(&mut make, progress)?;
-    let mirror = mirror.as_deref().unwrap_or("http://deb.debian.org/debian");
-    let sources = format!("deb {mirror} {SUITE} main\ndeb {mirror} {SUITE}-backports main\n");
-    fs::write(partial.join("etc/apt/sources.list"), sources)?;
+    let list = partial.join("etc/apt/sources.list");
+    let sources = fs::read_to_string(&list).with_context(|| list.display().to_string())?;
+    fs::write(&list, with_backports(&sources)?)?;
     let settings = machine_apt(log).map(|(name, value)| format!("{name} \"{value}\";\n"));
     fs::write(
         partial.join("etc/apt/apt.conf.d/60machine"),
@@ -106,6 +106,16 @@ pub fn bootstrap(cache: &Cache, log: &Log, progress: &Progress) -> Result<()> {
     )?;
     remove(&dir)?;
     fs::rename(&partial, &dir).context("cannot rename the new root")
+}
+
+/// The sources that the bootstrap wrote, which may hold security updates or not, and the backports
+/// of the same mirror.
+fn with_backports(sources: &str) -> Result<String> {
+    let release = |line: &&str| line.starts_with("deb ") && line.contains(&format!(" {SUITE} "));
+    let line = sources.lines().find(release);
+    let line = line.with_context(|| format!("the new root has no source for {SUITE}"))?;
+    let backports = line.replace(&format!(" {SUITE} "), &format!(" {SUITE}-backports "));
+    Ok(format!("{}\n{backports}\n", sources.trim_end()))
 }
 
 /// Installs the tools, also where an earlier attempt was ended half way.
@@ -275,6 +285,16 @@ mod tests {
         ];
         assert_eq!(newest_first(names.into_iter()), ["7.10", "7.3"]);
         assert!(newest_first(["linux-source", "linux-source-x.y"].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn backports_come_from_the_mirror_of_the_release() {
+        let sources = "deb http://m/debian trixie main\ndeb http://s trixie-security main\n";
+        assert_eq!(
+            with_backports(sources).unwrap(),
+            format!("{sources}deb http://m/debian trixie-backports main\n")
+        );
+        assert!(with_backports("deb http://m/debian bookworm main\n").is_err());
     }
 
     #[test]

@@ -245,7 +245,7 @@ mod tests {
         assert!(reason("tar: write error: No space left on device\n")
             .unwrap()
             .contains("disk"));
-        assert!(reason("Err: Could not resolve 'deb.debian.org'\n")
+        assert!(reason("Err: Could not resolve 'mirror'\n")
             .unwrap()
             .contains("network"));
         assert_eq!(reason("error: expected `;`\n"), None);
