@@ -10,8 +10,8 @@ use kernel::prelude::*;
 use crate::{
     checks::{
         Check,
-        Outcome,
-        Space, //
+        Space,
+        Verdict, //
     },
     instance,
     pure::{
@@ -44,30 +44,15 @@ fn check(
     mask: &'static str,
 ) -> Result {
     let mask = Mask::from_name(mask).ok_or(EINVAL)?;
-    let mut space = Space::new(Depth::Full)?;
-    let mut count = 0;
-    let mut skipped = None;
-    for instance in instance::suite(routine, candidate, mask) {
-        count += 1;
-        match check.run(instance, &mut space)? {
-            Ok(Outcome::Passed) => {}
-            Ok(Outcome::Skipped(reason)) => skipped = Some(reason),
-            Err(failure) => {
-                kernel::kunit::err(format_args!(
-                    "    # {}: {routine} {candidate} {mask} entry {}: {failure}\n",
-                    check.name(),
-                    instance.entry()
-                ));
-                return Err(EINVAL);
-            }
+    let instances = instance::suite(routine, candidate, mask);
+    match check.run_suite(instances, &mut Space::new(Depth::Full)?)? {
+        Verdict::Passed => {}
+        Verdict::Skipped(reason) => skip(reason),
+        Verdict::Failed(instance, failure) => {
+            let name = check.name();
+            kernel::kunit::err(format_args!("    # {name}: {instance}: {failure}\n"));
+            return Err(EINVAL);
         }
-    }
-    if let Some(reason) = skipped {
-        skip(reason);
-    }
-    // A suite without instances would pass whatever the code is.
-    if count == 0 {
-        return Err(ENOENT);
     }
     Ok(())
 }

@@ -2,7 +2,10 @@
 
 //! The checks an instance goes through. KUnit and the `verify` file run the same ones.
 
-use kernel::prelude::*;
+use kernel::{
+    current,
+    prelude::*, //
+};
 
 use crate::{
     call,
@@ -49,6 +52,16 @@ pub(crate) enum Check {
     Returns,
 }
 
+/// What became of a check over all instances of a suite.
+pub(crate) enum Verdict {
+    /// It was run on all of them and found nothing.
+    Passed,
+    /// It could not be run, and why.
+    Skipped(&'static str),
+    /// It rejected one.
+    Failed(Instance, Failure),
+}
+
 /// What became of a check that found nothing wrong.
 pub(crate) enum Outcome {
     /// It was run.
@@ -83,6 +96,31 @@ impl Check {
             Check::PatchedText => "patched_text",
             Check::Returns => "returns",
         }
+    }
+
+    /// Runs the check on the instances of a suite, at all their entry offsets.
+    ///
+    /// # Errors
+    ///
+    /// [`ENOENT`] if there are none: a suite without instances would pass whatever the code is.
+    /// [`EINTR`] if a signal came.
+    pub(crate) fn run_suite(
+        self,
+        instances: impl Iterator<Item = Instance>,
+        space: &mut Space,
+    ) -> Result<Verdict> {
+        let mut verdict = None;
+        for instance in instances {
+            if current!().signal_pending() {
+                return Err(EINTR);
+            }
+            match self.run(instance, space)? {
+                Ok(Outcome::Passed) => verdict = verdict.or(Some(Verdict::Passed)),
+                Ok(Outcome::Skipped(reason)) => verdict = Some(Verdict::Skipped(reason)),
+                Err(failure) => return Ok(Verdict::Failed(instance, failure)),
+            }
+        }
+        verdict.ok_or(ENOENT)
     }
 
     /// Runs the check on one instance.

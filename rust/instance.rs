@@ -2,7 +2,10 @@
 
 //! The instances of the build: the table that `asm/table.S` makes.
 
-use core::slice;
+use core::{
+    fmt,
+    slice, //
+};
 
 use kernel::prelude::*;
 
@@ -133,6 +136,19 @@ impl Instance {
                 && other.candidate() == self.candidate()
                 && other.mask() == self.demanded()
         })
+    }
+}
+
+impl fmt::Display for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} entry {}",
+            self.routine(),
+            self.candidate(),
+            self.mask(),
+            self.entry()
+        )
     }
 }
 

@@ -2,16 +2,13 @@
 
 //! The checks without KUnit: the same suites and cases, printed as KTAP.
 
-use kernel::{
-    current,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 use crate::{
     checks::{
         Check,
-        Outcome,
-        Space, //
+        Space,
+        Verdict, //
     },
     instance::{
         self,
@@ -57,32 +54,15 @@ impl Suite {
 
     /// Runs one check over the instances of the suite; whether none failed.
     fn case(&self, number: usize, check: Check, space: &mut Space, out: &mut Text) -> Result<bool> {
-        let mut skipped = None;
-        for instance in self.instances() {
-            if current!().signal_pending() {
-                return Err(EINTR);
+        let name = check.name();
+        match check.run_suite(self.instances(), space)? {
+            Verdict::Passed => line!(out, "    ok {number} {name}")?,
+            Verdict::Skipped(reason) => line!(out, "    ok {number} {name} # SKIP {reason}")?,
+            Verdict::Failed(instance, failure) => {
+                line!(out, "    # {name}: {instance}: {failure}")?;
+                line!(out, "    not ok {number} {name}")?;
+                return Ok(false);
             }
-            match check.run(instance, space)? {
-                Ok(Outcome::Passed) => {}
-                Ok(Outcome::Skipped(reason)) => skipped = Some(reason),
-                Err(failure) => {
-                    line!(
-                        out,
-                        "    # {}: {} {} {} entry {}: {failure}",
-                        check.name(),
-                        instance.routine(),
-                        instance.candidate(),
-                        instance.mask(),
-                        instance.entry()
-                    )?;
-                    line!(out, "    not ok {number} {}", check.name())?;
-                    return Ok(false);
-                }
-            }
-        }
-        match skipped {
-            Some(reason) => line!(out, "    ok {number} {} # SKIP {reason}", check.name())?,
-            None => line!(out, "    ok {number} {}", check.name())?,
         }
         Ok(true)
     }

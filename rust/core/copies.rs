@@ -48,6 +48,17 @@ pub enum Depth {
     Quick,
 }
 
+impl Depth {
+    /// The lengths up to [`LONGEST`]: all, or all short ones and every seventh of the others.
+    fn lengths(self) -> impl Iterator<Item = usize> {
+        let step = match self {
+            Depth::Full => 1,
+            Depth::Quick => 7,
+        };
+        (0..256).chain((256..=LONGEST).step_by(step))
+    }
+}
+
 /// How many calls a sweep made.
 pub type Calls = u64;
 
@@ -159,14 +170,13 @@ impl<'a> Buffers<'a> {
         const PAIRS: [(usize, usize); 6] =
             [(0, 0), (1, 8), (13, 0), (0, 35), (4091, 130), (127, 4095)];
 
-        let (pairs, step) = match depth {
-            Depth::Full => (&PAIRS[..], 1),
-            Depth::Quick => (&PAIRS[..2], 7),
+        let pairs = match depth {
+            Depth::Full => &PAIRS[..],
+            Depth::Quick => &PAIRS[..2],
         };
         let mut calls = 0;
         for &(src, dst) in pairs {
-            let lengths = (0..=LONGEST).filter(|len| *len < 256 || len % step == 0);
-            for len in lengths {
+            for len in depth.lengths() {
                 self.one(routine, NEAR + src, NEAR + dst, len)?;
                 calls += 1;
             }
@@ -213,13 +223,9 @@ impl<'a> Buffers<'a> {
         routine: &impl Routine,
         depth: Depth,
     ) -> Result<Calls, Failure> {
-        let step = match depth {
-            Depth::Full => 1,
-            Depth::Quick => 7,
-        };
         let end = self.end();
         let mut calls = 0;
-        for len in (0..=LONGEST).filter(|len| *len < 256 || len % step == 0) {
+        for len in depth.lengths() {
             for (src, dst) in [
                 (0, 0),
                 (end - len, end - len),

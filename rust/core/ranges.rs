@@ -135,10 +135,32 @@ impl Ranges {
     }
 
     /// All numbers, in the order written.
-    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        self.items[..self.used]
-            .iter()
-            .flat_map(|item| (0..=item.steps()).map(|step| item.at(step)))
+    pub fn iter(&self) -> Numbers<'_> {
+        Numbers {
+            items: &self.items[..self.used],
+            step: 0,
+        }
+    }
+}
+
+/// The numbers of a list, one by one. (Adapters of the library would do, but nested as they would
+/// be they make symbols too long for the kernel's objtool.)
+pub struct Numbers<'a> {
+    items: &'a [Item],
+    step: u64,
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let (item, rest) = self.items.split_first()?;
+        let number = item.at(self.step);
+        self.step += 1;
+        if self.step > item.steps() {
+            (self.items, self.step) = (rest, 0);
+        }
+        Some(number)
     }
 }
 
