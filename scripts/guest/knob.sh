@@ -53,7 +53,7 @@ rows() {
 cd /
 mkdir -p /tmp
 echo "KTAP version 1"
-echo "1..36"
+echo "1..37"
 
 modes=$(stat -c '%a' $D/instances $D/plan $D/run $D/timings $D/verify $D/status | tr '\n' ' ')
 [ "$modes" = "400 600 200 400 600 400 " ]
@@ -95,6 +95,11 @@ echo 1 > $D/run
 result $? a_row_for_every_cell "$(rows) rows"
 [ "$(head -1 $D/status)" = idle ] && ! grep -q error $D/status
 result $? success_clears_the_error "$(cat $D/status)"
+
+echo "candidate=orig mask=e0f0 len=8 cpu=1" > $D/plan
+echo 1 > $D/run
+grep -q '^# pinned to cpu: 1$' $D/timings
+result $? runs_on_the_cpu_asked_for "$(grep pinned $D/timings)"
 
 accepted sixteen_megabytes_on_request \
 	"candidate=orig mask=e0f0 entry=0 len=16777216 src=0 dst=0 rounds=3 buffers=50331648" \

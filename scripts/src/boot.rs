@@ -85,6 +85,8 @@ impl Machine {
             "none",
             "-m",
             "1024",
+            "-smp",
+            "2",
             "-cpu",
             "max",
         ]);
