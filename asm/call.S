@@ -159,12 +159,16 @@ SYM_FUNC_START(repmov_return_high)
 	RET
 SYM_FUNC_END(repmov_return_high)
 
-SYM_FUNC_START(repmov_native_mask)
+/* unsigned long repmov_features(void): asked in the way that patching asks. */
+SYM_FUNC_START(repmov_features)
 	xorl %eax, %eax
 	ALTERNATIVE "", "orl $1, %eax", X86_FEATURE_ERMS
 	ALTERNATIVE "", "orl $2, %eax", X86_FEATURE_FSRM
+	ALTERNATIVE "", "orl $4, %eax", X86_FEATURE_RETPOLINE
+	ALTERNATIVE "", "orl $8, %eax", X86_FEATURE_RETPOLINE_LFENCE
+	ALTERNATIVE "", "orl $16, %eax", X86_FEATURE_INDIRECT_THUNK_ITS
 	RET
-SYM_FUNC_END(repmov_native_mask)
+SYM_FUNC_END(repmov_features)
 
 	.bss
 	.balign 8

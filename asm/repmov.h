@@ -67,7 +67,16 @@ extern const unsigned char repmov_empty[];
 extern const unsigned char repmov_return_low[];
 extern const unsigned char repmov_return_high[];
 
-/* What alternatives are told of this CPU: bit 0 ERMS, bit 1 FSRM. */
-unsigned long repmov_native_mask(void);
+/* What alternatives are told of this CPU and boot. */
+enum repmov_feature {
+	REPMOV_ERMS = 1,
+	REPMOV_FSRM = 2,
+	REPMOV_RETPOLINE = 4,		/* indirect calls go through retpolines */
+	REPMOV_RETPOLINE_LFENCE = 8,	/* or behind an LFENCE */
+	REPMOV_ITS_THUNK = 16,		/* those in the lower half of a line go through a thunk */
+};
+
+/* A set of enum repmov_feature. */
+unsigned long repmov_features(void);
 
 #endif /* REPMOV_H */

@@ -152,11 +152,18 @@ impl fmt::Display for Instance {
     }
 }
 
-/// The mask that alternatives follow on this CPU.
-pub(crate) fn native() -> Mask {
+/// Whether alternatives follow a feature (`enum repmov_feature`) on this CPU and boot.
+pub(crate) fn has(feature: bindings::repmov_feature) -> bool {
     // SAFETY: It takes nothing and only computes a number.
-    let bits = unsafe { bindings::repmov_native_mask() };
-    Mask::of_cpu(bits & 1 != 0, bits & 2 != 0)
+    unsafe { bindings::repmov_features() & feature as usize != 0 }
+}
+
+/// The mask that alternatives follow.
+pub(crate) fn native() -> Mask {
+    Mask::of_cpu(
+        has(bindings::repmov_feature_REPMOV_ERMS),
+        has(bindings::repmov_feature_REPMOV_FSRM),
+    )
 }
 
 /// What the loader makes of returns on this boot.

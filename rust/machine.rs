@@ -13,6 +13,7 @@ use core::{
 use kernel::prelude::*;
 
 use crate::{
+    bindings,
     clock::Clock,
     instance,
     symbol::Symbol,
@@ -87,6 +88,19 @@ pub(crate) fn is_online(cpu: u64) -> bool {
     word >> (cpu as usize % bits) & 1 != 0
 }
 
+/// What the loader makes of indirect calls, such as those of the timing loop.
+fn indirect_calls() -> &'static str {
+    let retpoline = instance::has(bindings::repmov_feature_REPMOV_RETPOLINE);
+    let lfence = instance::has(bindings::repmov_feature_REPMOV_RETPOLINE_LFENCE);
+    let its = instance::has(bindings::repmov_feature_REPMOV_ITS_THUNK);
+    match (retpoline, lfence, its) {
+        (_, true, _) => "behind an LFENCE",
+        (true, false, _) => "by retpoline",
+        (false, false, true) => "by thunk in lower halves of lines",
+        (false, false, false) => "plain",
+    }
+}
+
 /// Prints the facts as `# key: value` lines.
 pub(crate) fn print(out: &mut Text, clock: &Clock) -> Result {
     line!(out, "# kernel: {}", env!("REPMOV_KERNEL"))?;
@@ -139,5 +153,6 @@ pub(crate) fn print(out: &mut Text, clock: &Clock) -> Result {
         (Some(thunk), None) => line!(out, "# returns: {} in lower halves of lines", Symbol(thunk))?,
         (Some(thunk), Some(_)) => line!(out, "# returns: {} everywhere", Symbol(thunk))?,
     }
+    line!(out, "# indirect calls: {}", indirect_calls())?;
     line!(out, "# clock: {clock}")
 }
