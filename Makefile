@@ -13,7 +13,7 @@ REPMOV := '$(REPMOV_CACHE)/target/release/repmov'
 # Kbuild must not take ARCH=um, which is kunit's, for the module's.
 KBUILD = $(MAKE) -C '$(KDIR)' M='$(CURDIR)' ARCH=x86_64
 
-.PHONY: module modules run check kunit setup tool kdir clean modules_install rust-analyzer help
+.PHONY: module modules run check kunit setup shell tool kdir clean modules_install rust-analyzer help
 
 ifneq ($(KDIR),)
 module modules: kdir
@@ -28,6 +28,10 @@ run check setup: tool
 
 kunit: tool
 	@$(REPMOV) kunit --arch $(ARCH)
+
+# For kunit.py by hand, and to look around.
+shell: tool
+	@$(REPMOV) exec bash
 
 tool:
 	@scripts/need-cargo
@@ -55,4 +59,5 @@ help:
 	@echo 'make module            build repmov.ko for the stock kernel'
 	@echo 'make KDIR=DIR          build repmov.ko in DIR with your tools'
 	@echo 'make KDIR=DIR modules_install | clean | rust-analyzer'
+	@echo 'make shell             a shell in the toolchain root'
 	@echo 'make setup             only set up what run needs'

@@ -107,13 +107,17 @@ mod tests {
         let release = ("include/config/kernel.release", "7.3.4\n");
         let old = ("include/config/kernel.release", "7.2.11\n");
         let plain = ("include/config/auto.conf", "CONFIG_SMP=y\n");
-        let rust = ("include/config/auto.conf", "CONFIG_RUST=y\n");
+        const FIT: &str = "CONFIG_RUST=y\nCONFIG_DEBUG_FS=y\nCONFIG_KALLSYMS=y\n";
+        let rust = ("include/config/auto.conf", FIT);
+        let cfi = format!("{FIT}CONFIG_CFI=y\n");
+        let cfi = ("include/config/auto.conf", cfi.as_str());
         let metadata = ("rust/libkernel.rmeta", "");
         let source = ("source/arch/x86/lib/memcpy_64.S", "");
         for (name, files, words) in [
             ("empty", &[plain][..], "no prepared kernel build tree"),
             ("old", &[old, rust], "needs 7.3 or newer"),
             ("no-rust", &[release, plain], "without CONFIG_RUST"),
+            ("cfi", &[release, cfi], "with CONFIG_CFI"),
             ("no-metadata", &[release, rust], "lacks Rust metadata"),
             ("no-source", &[release, rust, metadata], "no kernel source"),
         ] {
