@@ -24,9 +24,9 @@ use crate::{
     instance::Built,
     pure::{
         copies::Depth,
-        plan::{
+        plan::Plan,
+        refusal::{
             Class,
-            Plan,
             Refusal, //
         },
     },

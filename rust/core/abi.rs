@@ -21,20 +21,22 @@ pub type Registers = [u64; 17];
 const RAX: usize = 0;
 const RSP: usize = 7;
 const DF: u64 = 1 << 10;
+const AC: u64 = 1 << 18;
 
-/// The registers a routine must leave as they were, as a bit set over [`NAMES`].
+/// The registers a routine may change, as a bit set over [`NAMES`]; it must leave the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preserved(pub u16);
+pub struct Clobbers(pub u16);
 
-impl Preserved {
-    /// The C calling convention, which memcpy() follows: rbx rbp r12 r13 r14 r15.
-    pub const C: Preserved = Preserved((1 << 1) | (1 << 6) | (0xf << 12));
+impl Clobbers {
+    /// The C calling convention, which memcpy() follows: all but rbx rbp r12 r13 r14 r15.
+    pub const C: Clobbers = Clobbers(0x0f3d);
 
     /// Holds the registers after a call against those before it.
     ///
     /// # Errors
     ///
-    /// [`Failure::Stack`], [`Failure::Register`], [`Failure::Direction`]: the first that applies.
+    /// [`Failure::Stack`], [`Failure::Register`], [`Failure::Direction`], [`Failure::Access`]: the
+    /// first that applies.
     pub fn check(self, case: Case, before: &Registers, after: &Registers) -> Result<(), Failure> {
         if after[RSP] != before[RSP] {
             return Err(Failure::Stack {
@@ -43,7 +45,7 @@ impl Preserved {
             });
         }
         for (i, name) in NAMES.into_iter().enumerate() {
-            if self.0 & (1 << i) != 0 && after[i] != before[i] {
+            if self.0 & (1 << i) == 0 && after[i] != before[i] {
                 return Err(Failure::Register {
                     case,
                     name,
@@ -55,23 +57,24 @@ impl Preserved {
         if after[FLAGS] & DF != 0 {
             return Err(Failure::Direction { case });
         }
+        if after[FLAGS] & AC != 0 {
+            return Err(Failure::Access { case });
+        }
         Ok(())
     }
 }
 
-/// Holds the value in rax against the destination.
+/// Holds the value in rax against the one that is to be returned.
 ///
 /// # Errors
 ///
 /// [`Failure::ReturnValue`].
-pub fn returns_destination(case: Case, dst: u64, after: &Registers) -> Result<(), Failure> {
-    if after[RAX] == dst {
+pub fn returns(case: Case, want: u64, after: &Registers) -> Result<(), Failure> {
+    let got = after[RAX];
+    if got == want {
         return Ok(());
     }
-    Err(Failure::ReturnValue {
-        case,
-        off_by: after[RAX].wrapping_sub(dst) as isize,
-    })
+    Err(Failure::ReturnValue { case, want, got })
 }
 
 #[cfg(test)]
@@ -89,7 +92,7 @@ mod tests {
         let before: Registers = core::array::from_fn(|i| if i == FLAGS { 2 } else { i as u64 });
         let mut after = before;
         after[at] = value;
-        Preserved::C
+        Clobbers::C
             .check(CASE, &before, &after)
             .err()
             .map(|failure| failure.reason())
@@ -106,19 +109,35 @@ mod tests {
             assert_eq!(rejected(i, 99), expected, "{name}");
         }
         assert_eq!(rejected(FLAGS, 2 | DF), Some(Reason::Direction));
+        assert_eq!(rejected(FLAGS, 2 | AC), Some(Reason::Access));
         assert_eq!(rejected(FLAGS, 2), None);
+    }
+
+    #[test]
+    fn a_routine_that_may_change_less() {
+        // rax rcx rsi rdi, as callers of rep_movs_alternative() expect.
+        let clobbers = Clobbers(0x0035);
+        let before: Registers = [7; 17].map(|value| value & !DF);
+        let changed = |at: usize| {
+            let mut after = before;
+            after[at] = 99;
+            clobbers.check(CASE, &before, &after).is_err()
+        };
+        assert!(changed(8) && changed(11) && changed(3) && changed(1));
+        assert!(!changed(0) && !changed(2) && !changed(4) && !changed(5));
     }
 
     #[test]
     fn return_value() {
         let mut after = [0; 17];
         after[RAX] = 0x1005;
-        assert!(returns_destination(CASE, 0x1005, &after).is_ok());
+        assert!(returns(CASE, 0x1005, &after).is_ok());
         assert_eq!(
-            returns_destination(CASE, 0x1000, &after),
+            returns(CASE, 0x1000, &after),
             Err(Failure::ReturnValue {
                 case: CASE,
-                off_by: 5
+                want: 0x1000,
+                got: 0x1005
             })
         );
     }

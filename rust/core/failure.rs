@@ -4,6 +4,11 @@
 
 use core::fmt;
 
+use super::faults::{
+    Breach,
+    Side, //
+};
+
 /// One call of a copy routine: `len` bytes between two offsets.
 ///
 /// The offsets are modulo 4096, so that alignment and page crossing can be read off.
@@ -53,12 +58,14 @@ pub enum Failure {
         /// The byte, from the start of the source buffer.
         at: usize,
     },
-    /// The return value is not the destination.
+    /// The return value is not what the routine is to return.
     ReturnValue {
         /// The call.
         case: Case,
-        /// What came back, less the destination's address.
-        off_by: isize,
+        /// What it is to be: the destination, or how many bytes were left.
+        want: u64,
+        /// What came back.
+        got: u64,
     },
     /// A register that the routine must preserve changed.
     Register {
@@ -82,6 +89,24 @@ pub enum Failure {
     Direction {
         /// The call.
         case: Case,
+    },
+    /// The alignment check flag was left set, which allows access to user memory.
+    Access {
+        /// The call.
+        case: Case,
+    },
+    /// A copy that faulted returns what it must not.
+    Fault {
+        /// The call.
+        case: Case,
+        /// Where it faulted.
+        side: Side,
+        /// The bytes that can be reached there.
+        reach: usize,
+        /// What it says is left.
+        left: usize,
+        /// Why that is wrong.
+        breach: Breach,
     },
     /// The instance is not at the entry offset it was built for.
     Entry {
@@ -146,6 +171,10 @@ pub enum Reason {
     Stack,
     /// The direction flag.
     Direction,
+    /// User access left allowed.
+    Access,
+    /// What is left after a fault.
+    Fault,
     /// The patched text.
     Text,
     /// A return without its thunk.
@@ -163,6 +192,8 @@ impl Failure {
             Failure::Register { .. } => Reason::Register,
             Failure::Stack { .. } => Reason::Stack,
             Failure::Direction { .. } => Reason::Direction,
+            Failure::Access { .. } => Reason::Access,
+            Failure::Fault { .. } => Reason::Fault,
             Failure::Entry { .. }
             | Failure::Undecodable { .. }
             | Failure::Text { .. }
@@ -189,8 +220,8 @@ impl fmt::Display for Failure {
             Failure::Source { case, at } => {
                 write!(f, "{case}: byte {at} of the source buffer changed")
             }
-            Failure::ReturnValue { case, off_by } => {
-                write!(f, "{case}: returned the destination {off_by:+}")
+            Failure::ReturnValue { case, want, got } => {
+                write!(f, "{case}: returned {got:#x}, not {want:#x}")
             }
             Failure::Register {
                 case,
@@ -200,6 +231,22 @@ impl fmt::Display for Failure {
             } => write!(f, "{case}: {name} was {before:#x}, is {after:#x}"),
             Failure::Stack { case, off_by } => write!(f, "{case}: rsp is off by {off_by:+}"),
             Failure::Direction { case } => write!(f, "{case}: DF is left set"),
+            Failure::Access { case } => write!(f, "{case}: AC is left set"),
+            Failure::Fault {
+                case,
+                side,
+                reach,
+                left,
+                breach,
+            } => write!(
+                f,
+                "{case}: {} faults behind byte {reach}, left {left}: {}",
+                match side {
+                    Side::Source => "the source",
+                    Side::Destination => "the destination",
+                },
+                breach.words()
+            ),
             Failure::Entry { want, got } => {
                 write!(f, "the entry is at {got} modulo 64, not at {want}")
             }

@@ -16,6 +16,10 @@ pub enum Kind {
     Ret,
     /// An unconditional direct jump, and its displacement from the next instruction.
     Jump(i32),
+    /// A direct call, and its displacement.
+    Call(i32),
+    /// `stac` or `clac`.
+    Access,
     /// A conditional jump: condition code, displacement.
     Branch(u8, i32),
     /// Anything else.
@@ -267,6 +271,8 @@ pub fn decode(bytes: &[u8]) -> Option<Insn> {
         (true, 0x1f) if (bytes[modrm_at] >> 3) & 7 == 0 => Kind::Nop,
         (false, 0xcc) => Kind::Int3,
         (false, 0xc3) => Kind::Ret,
+        (false, 0xe8) => Kind::Call(signed(bytes, imm_at, imm_len)?),
+        (true, 0x01) if matches!(bytes[modrm_at], 0xca | 0xcb) => Kind::Access,
         (false, 0xe9 | 0xeb) => Kind::Jump(signed(bytes, imm_at, imm_len)?),
         (false, 0x70..=0x7f) | (true, 0x80..=0x8f) => {
             Kind::Branch(opcode & 0xf, signed(bytes, imm_at, imm_len)?)
@@ -331,6 +337,9 @@ mod tests {
             Some((6, Kind::Branch(2, 256)))
         );
         assert_eq!(kind(&[0xf3, 0xa4]), Some((2, Kind::Other)));
+        assert_eq!(kind(&[0xe8, 2, 0, 0, 0]), Some((5, Kind::Call(2))));
+        assert_eq!(kind(&[0x0f, 0x01, 0xcb]), Some((3, Kind::Access)));
+        assert_eq!(kind(&[0x0f, 0x01, 0xf8]), Some((3, Kind::Other)));
         assert_eq!(kind(&[0x0f, 0x82, 0, 1]), None);
         assert_eq!(kind(&[0x06]), None);
     }

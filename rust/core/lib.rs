@@ -8,11 +8,13 @@
 pub mod abi;
 pub mod copies;
 pub mod failure;
+pub mod faults;
 pub mod insn;
 pub mod mask;
 pub mod plan;
 pub mod ranges;
 pub mod record;
+pub mod refusal;
 pub mod returns;
 pub mod stats;
 pub mod text;

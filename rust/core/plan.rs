@@ -23,6 +23,13 @@ use super::ranges::{
     self,
     Ranges, //
 };
+use super::refusal::{
+    refuse,
+    Class,
+    Name,
+    Refusal,
+    Why, //
+};
 
 /// The longest length, in bytes.
 pub const MAX_LEN: u64 = 16 << 20;
@@ -34,39 +41,9 @@ pub const MAX_SECONDS: u64 = 600;
 pub const DEFAULT_LENGTHS: &str = "0,1,8,16,31,32,64,128,256,512,1024,2048,4096";
 
 const MAX_NAMES: usize = 12;
-const NAME_LEN: usize = 31;
 const MAX_OFFSET: u64 = 4095;
 const BUFFERS: (u64, u64, u64) = (64 << 10, 8 << 20, 48 << 20);
 const ROUNDS: (u64, u64, u64) = (3, 15, 1001);
-
-/// A short name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Name {
-    bytes: [u8; NAME_LEN],
-    len: u8,
-}
-
-impl Name {
-    const EMPTY: Name = Name {
-        bytes: [0; NAME_LEN],
-        len: 0,
-    };
-
-    fn new(text: &str) -> Option<Name> {
-        let mut bytes = [0; NAME_LEN];
-        bytes
-            .get_mut(..text.len())?
-            .copy_from_slice(text.as_bytes());
-        Some(Name {
-            bytes,
-            len: text.len() as u8,
-        })
-    }
-
-    fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or("")
-    }
-}
 
 /// A plan that has been read and found sound in itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,89 +82,6 @@ pub trait Known {
     fn cpu(&self, cpu: u64) -> bool;
 }
 
-/// The class of an error, which the kernel turns into an error number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// EINVAL: words that cannot be understood.
-    Invalid,
-    /// ERANGE: a value outside its range.
-    Range,
-    /// E2BIG: too much to do.
-    TooBig,
-}
-
-/// Why a plan is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Its class.
-    pub class: Class,
-    word: Option<Name>,
-    why: Why,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    Empty,
-    NoValue,
-    Unknown,
-    Twice,
-    NoSuch,
-    NotBuilt,
-    List(ranges::Error),
-    Single,
-    Between(u64, u64),
-    Offline(u64),
-    Cells(u64),
-    Seconds(u64),
-    Buffers(u64, u64),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(word) = &self.word {
-            write!(f, "{}: ", word.as_str())?;
-        }
-        match self.why {
-            Why::Empty => f.write_str("the plan has no words"),
-            Why::NoValue => f.write_str("not of the form key=value"),
-            Why::Unknown => {
-                f.write_str("no such word; there are")?;
-                KEYS.iter().try_for_each(|key| write!(f, " {key}"))
-            }
-            Why::Twice => f.write_str("given twice"),
-            Why::NoSuch => f.write_str("there is none of that name (see instances)"),
-            Why::NotBuilt => f.write_str("not an entry offset that was built (see instances)"),
-            Why::List(error) => error.fmt(f),
-            Why::Single => f.write_str("one value is wanted, not a list"),
-            Why::Between(least, most) => write!(f, "outside {least} to {most}"),
-            Why::Offline(cpu) => write!(f, "CPU {cpu} is not online"),
-            Why::Cells(cells) => write!(f, "{cells} cells are more than {MAX_CELLS}"),
-            Why::Seconds(seconds) => {
-                write!(
-                    f,
-                    "it would take about {seconds} s, more than {MAX_SECONDS}"
-                )
-            }
-            Why::Buffers(need, have) => {
-                write!(
-                    f,
-                    "it needs {need} bytes of memory, has {have} (say buffers=)"
-                )
-            }
-        }
-    }
-}
-
-fn refuse<T>(class: Class, word: &str, why: Why) -> Result<T, Refusal> {
-    // A word too long to be repeated whole is cut where a character ends.
-    let end = (0..=word.len().min(NAME_LEN))
-        .rev()
-        .find(|&i| word.is_char_boundary(i))
-        .unwrap_or(0);
-    let word = Name::new(&word[..end]).filter(|word| word.len > 0);
-    Err(Refusal { class, word, why })
-}
-
 fn list(into: &mut Ranges, key: &str, value: &str, most: u64) -> Result<(), Refusal> {
     if let Err(error) = into.read(value) {
         return refuse(Class::Invalid, key, Why::List(error));
@@ -209,7 +103,8 @@ fn single(key: &str, value: &str, least: u64, most: u64) -> Result<u64, Refusal>
     }
 }
 
-const KEYS: [&str; 10] = [
+/// The words there are.
+pub(super) const KEYS: [&str; 10] = [
     "routine",
     "candidate",
     "mask",

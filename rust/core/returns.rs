@@ -88,12 +88,12 @@ impl Rule {
                     }
                     count.returns += 1;
                 }
-                Kind::Jump(rel) | Kind::Branch(_, rel) => {
+                Kind::Jump(rel) | Kind::Branch(_, rel) | Kind::Call(rel) => {
                     let (target, inside) = text.target(offset, &insn, rel);
                     if inside.is_some() {
                         continue;
                     }
-                    if matches!(insn.kind, Kind::Branch(..)) || self.low != Some(target) {
+                    if !matches!(insn.kind, Kind::Jump(..)) || self.low != Some(target) {
                         return Err(Failure::Escape { offset, target });
                     }
                     count.returns += 1;

@@ -5,7 +5,8 @@
 //! The reference is the same source with every alternative chosen by the assembler. Patching may
 //! choose other encodings: NOPs to fill a site, a shorter or longer displacement, `ret` or a jump
 //! to the return thunk. So the comparison goes over instructions with fillers left out; jumps are
-//! equal if they lead to the same instruction, returns are equal whatever form they have.
+//! equal if they lead to the same instruction, returns are equal whatever form they have. `stac`
+//! and `clac` are left out too: whether they are there is the CPU's affair and no mask's.
 
 use super::failure::Failure;
 use super::insn::{
@@ -25,12 +26,20 @@ pub struct Text<'a> {
     pub thunks: [u64; 2],
 }
 
+/// How control goes somewhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Jump,
+    Branch(u8),
+    Call,
+}
+
 /// Where control goes, or what the bytes are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning<'a> {
     Return,
-    /// To the instruction of that number: condition (none: always), number.
-    Within(Option<u8>, usize),
+    /// To the instruction of that number.
+    Within(How, usize),
     /// Out of the instance.
     Escape(u64),
     Bytes(&'a [u8]),
@@ -68,7 +77,7 @@ impl<'a> Text<'a> {
     /// nothing else, which is what the kernel makes of many NOPs.
     fn is_filler(&self, offset: usize, insn: &Insn) -> bool {
         match insn.kind {
-            Kind::Nop | Kind::Int3 => true,
+            Kind::Nop | Kind::Int3 | Kind::Access => true,
             Kind::Jump(rel) => {
                 let end = match self.target(offset, insn, rel) {
                     (_, Some(end)) if end > offset => end,
@@ -135,23 +144,22 @@ impl<'a> Text<'a> {
     }
 
     fn meaning(&self, offset: usize, insn: &Insn) -> Result<Meaning<'a>, Failure> {
-        let jump = |condition, rel| {
+        let go = |how, rel| {
             let (address, inside) = self.target(offset, insn, rel);
             match inside {
                 Some(inside) => self
                     .number(inside)
-                    .map(|number| Meaning::Within(condition, number))
+                    .map(|number| Meaning::Within(how, number))
                     .ok_or(Failure::Undecodable { offset }),
-                None if condition.is_none() && self.thunks.contains(&address) => {
-                    Ok(Meaning::Return)
-                }
+                None if how == How::Jump && self.thunks.contains(&address) => Ok(Meaning::Return),
                 None => Ok(Meaning::Escape(address)),
             }
         };
         match insn.kind {
             Kind::Ret => Ok(Meaning::Return),
-            Kind::Jump(rel) => jump(None, rel),
-            Kind::Branch(condition, rel) => jump(Some(condition), rel),
+            Kind::Jump(rel) => go(How::Jump, rel),
+            Kind::Branch(condition, rel) => go(How::Branch(condition), rel),
+            Kind::Call(rel) => go(How::Call, rel),
             _ => Ok(Meaning::Bytes(&self.bytes[offset..offset + insn.len])),
         }
     }
