@@ -11,7 +11,7 @@
  *   REPMOV_FSRM	1 or 0: the same for X86_FEATURE_FSRM
  *			(neither defined: native, the boot CPU decides)
  *   REPMOV_STATIC	choose alternatives while assembling, not at run time
- *   REPMOV_MEMCPY	the routine, i.e. which symbol is the entry
+ *   REPMOV_ROUTINE_x	the routine, i.e. which symbol is the entry
  *
  * The headers that the source will include are included here first, so that
  * their macros can be replaced and the source itself stays as it is.
@@ -25,6 +25,8 @@
 #include <asm/errno.h>
 #include <asm/cpufeatures.h>
 #include <asm/alternative.h>
+#include <asm/asm.h>
+#include <asm/smap.h>
 
 /*
  * Symbols: the instance is reached through the table alone. Nothing is
@@ -39,16 +41,58 @@
 #undef SYM_PIC_ALIAS
 #define SYM_PIC_ALIAS(name)
 
-#ifdef REPMOV_MEMCPY
-#define __memcpy REPMOV_SYMBOL
+/*
+ * The routine's entry gets a name of the instance, at the offset asked for.
+ * memcpy() is called as it is and so is the whole instance; the others are
+ * called by a site of ours (site.h), which comes before them.
+ *
+ * REPMOV_CLOBBERS are the registers that a routine may change, as a bit set in
+ * the order of struct repmov_regs. A source that may change more says so with
+ * the macro repmov_may_clobber.
+ */
+#define REPMOV_RAX	(1 << 0)
+#define REPMOV_RCX	(1 << 2)
+#define REPMOV_RDX	(1 << 3)
+#define REPMOV_RSI	(1 << 4)
+#define REPMOV_RDI	(1 << 5)
+#define REPMOV_R8_R11	(0xf << 8)
+#define REPMOV_CALL_CLOBBERS	(REPMOV_RAX | REPMOV_RCX | REPMOV_RDX | \
+				 REPMOV_RSI | REPMOV_RDI | REPMOV_R8_R11)
+
+#ifdef REPMOV_ROUTINE_memcpy
+#define REPMOV_ENTRY_SYMBOL		REPMOV_SYMBOL
+#else
+#define REPMOV_ENTRY_SYMBOL		__PASTE(REPMOV_SYMBOL, __entry)
 #endif
+
+#if defined(REPMOV_ROUTINE_memcpy)
+#define __memcpy			REPMOV_ENTRY_SYMBOL
+#define REPMOV_CLOBBERS			REPMOV_CALL_CLOBBERS
+#elif defined(REPMOV_ROUTINE_rep_movs_alternative)
+#define rep_movs_alternative		REPMOV_ENTRY_SYMBOL
+#define REPMOV_CLOBBERS			(REPMOV_RAX | REPMOV_RCX | REPMOV_RSI | REPMOV_RDI)
+#elif defined(REPMOV_ROUTINE_copy_user_enhanced_fast_string)
+#define copy_user_enhanced_fast_string	REPMOV_ENTRY_SYMBOL
+#define REPMOV_CLOBBERS			REPMOV_CALL_CLOBBERS
+#endif
+
+.macro repmov_may_clobber registers
+	.set .Lrepmov_clobbers, \registers
+.endm
+
+#define REPMOV_ALIGN					\
+	.balign 64, 0xcc ASM_NL				\
+	.fill REPMOV_ENTRY, 1, 0xcc ASM_NL
 
 #undef SYM_TYPED_FUNC_START
 #define SYM_TYPED_FUNC_START(name)			\
-	.balign 64, 0xcc ASM_NL				\
-	.fill REPMOV_ENTRY, 1, 0xcc ASM_NL			\
+	REPMOV_ALIGN					\
 	SYM_START(name, SYM_L_GLOBAL, SYM_A_NONE)	\
 	ENDBR
+#undef SYM_FUNC_START
+#define SYM_FUNC_START(name)				\
+	REPMOV_ALIGN					\
+	SYM_START(name, SYM_L_GLOBAL, SYM_A_NONE)
 
 /*
  * The mask: the two flags become "always" or "never", which the kernel's
@@ -80,6 +124,9 @@
 #endif
 
 #ifdef REPMOV_STATIC
+/* Nothing is known of SMAP; the comparison of texts leaves its instructions out. */
+#undef X86_FEATURE_SMAP
+#define X86_FEATURE_SMAP	REPMOV_NEVER
 #undef __ALTERNATIVE
 #define __ALTERNATIVE(oldinst, newinst, flag)				\
 	.if (flag) == X86_FEATURE_ALWAYS ;				\
@@ -101,7 +148,7 @@
 
 .macro repmov_site_end
 761:
-	.pushsection .rodata.repmov_extent, "a"
+	.pushsection .rodata.repmov_extent, 1, "a"
 	.long 760b - REPMOV_SYMBOL
 	.long 761b - 760b
 	.popsection

@@ -6,15 +6,17 @@
 #ifndef REPMOV_H
 #define REPMOV_H
 
-/* A place that alternatives patch: bytes from the entry, and its length. */
+/* A place that alternatives patch: bytes from the start, and its length. */
 struct repmov_site {
 	unsigned int offset;
 	unsigned int length;
 };
 
-/* From the entry to the end of the source's text, and the sites in it. */
+/* Of an instance's text, in bytes from its start. */
 struct repmov_extent {
 	unsigned int size;
+	unsigned int entry;		/* the routine's, behind the site that calls it */
+	unsigned int clobbers;		/* registers it may change, by their place in repmov_regs */
 	unsigned int sites;
 	struct repmov_site site[];
 };
@@ -26,7 +28,7 @@ enum repmov_kind {
 };
 
 struct repmov_instance {
-	const unsigned char *entry;
+	const unsigned char *start;	/* where it is called: (dst, src, len) */
 	const struct repmov_extent *extent;
 	const char *routine;
 	const char *candidate;
