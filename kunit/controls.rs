@@ -48,7 +48,7 @@ fn rejects(check: Check, name: &str, reason: Reason) -> Result {
             skip(why);
             Ok(())
         }
-        Ok(Outcome::Passed) => {
+        Ok(Outcome::Passed(_)) => {
             kernel::kunit::err(format_args!("    # {name}: let by\n"));
             Err(EINVAL)
         }
@@ -95,6 +95,11 @@ mod controls {
     }
 
     #[test]
+    fn register_beyond_the_contract() -> Result {
+        rejects(Check::CallingConvention, "clobbersr8", Reason::Register)
+    }
+
+    #[test]
     fn stack_pointer() -> Result {
         rejects(Check::CallingConvention, "stack", Reason::Stack)
     }
@@ -102,6 +107,23 @@ mod controls {
     #[test]
     fn direction_flag() -> Result {
         rejects(Check::CallingConvention, "direction", Reason::Direction)
+    }
+
+    #[test]
+    fn access_left_allowed() -> Result {
+        rejects(Check::CallingConvention, "leavesac", Reason::Access)
+    }
+
+    /// A fix-up that says one byte less is left than is.
+    #[test]
+    fn fix_up_one_too_few() -> Result {
+        rejects(Check::SourceFaults, "toofew", Reason::Fault)
+    }
+
+    /// A fix-up that says one byte more is left than is.
+    #[test]
+    fn fix_up_one_too_many() -> Result {
+        rejects(Check::DestinationFaults, "toomany", Reason::Outside)
     }
 
     /// The gate of another mask. Needs patching, so it is skipped where there is none.

@@ -46,7 +46,11 @@ fn check(
     let mask = Mask::from_name(mask).ok_or(EINVAL)?;
     let instances = instance::suite(routine, candidate, mask);
     match check.run_suite(instances, &mut Space::new(Depth::Full)?)? {
-        Verdict::Passed => {}
+        Verdict::Passed(Some(count)) => {
+            let name = check.name();
+            kernel::kunit::info(format_args!("    # {name}: {count}\n"));
+        }
+        Verdict::Passed(None) => {}
         Verdict::Skipped(reason) => skip(reason),
         Verdict::Failed(instance, failure) => {
             let name = check.name();
@@ -57,46 +61,51 @@ fn check(
     Ok(())
 }
 
-macro_rules! suite {
-    ($suite:ident, $module:ident, $routine:literal, $candidate:literal, $mask:literal) => {
+macro_rules! cases {
+    (
+        $suite:ident, $module:ident, $routine:literal, $candidate:literal, $mask:literal:
+        $($case:ident: $check:ident,)*
+    ) => {
         #[kunit_tests($suite)]
         mod $module {
             use super::*;
 
-            #[test]
-            fn every_length() -> Result {
-                check(Check::EveryLength, $routine, $candidate, $mask)
-            }
+            $(
+                #[test]
+                fn $case() -> Result {
+                    check(Check::$check, $routine, $candidate, $mask)
+                }
+            )*
+        }
+    };
+}
 
-            #[test]
-            fn every_alignment() -> Result {
-                check(Check::EveryAlignment, $routine, $candidate, $mask)
-            }
-
-            #[test]
-            fn guard_pages() -> Result {
-                check(Check::GuardPages, $routine, $candidate, $mask)
-            }
-
-            #[test]
-            fn return_value() -> Result {
-                check(Check::ReturnValue, $routine, $candidate, $mask)
-            }
-
-            #[test]
-            fn calling_convention() -> Result {
-                check(Check::CallingConvention, $routine, $candidate, $mask)
-            }
-
-            #[test]
-            fn patched_text() -> Result {
-                check(Check::PatchedText, $routine, $candidate, $mask)
-            }
-
-            #[test]
-            fn returns() -> Result {
-                check(Check::Returns, $routine, $candidate, $mask)
-            }
+/// What [`Check::of`] says of a routine, as test cases.
+macro_rules! suite {
+    (memcpy, $($name:tt)*) => {
+        cases! {
+            $($name)*:
+            every_length: EveryLength,
+            every_alignment: EveryAlignment,
+            guard_pages: GuardPages,
+            return_value: ReturnValue,
+            calling_convention: CallingConvention,
+            patched_text: PatchedText,
+            returns: Returns,
+        }
+    };
+    ($copy_user:ident, $($name:tt)*) => {
+        cases! {
+            $($name)*:
+            every_length: EveryLength,
+            every_alignment: EveryAlignment,
+            guard_pages: GuardPages,
+            return_value: ReturnValue,
+            calling_convention: CallingConvention,
+            patched_text: PatchedText,
+            returns: Returns,
+            source_faults: SourceFaults,
+            destination_faults: DestinationFaults,
         }
     };
 }

@@ -14,18 +14,29 @@ use crate::{
     instance::Instance,
     pure::{
         abi::Registers,
-        copies::Routine, //
+        copies::{
+            Returns,
+            Routine, //
+        },
     },
 };
 
-type Memcpy = unsafe extern "C" fn(*mut u8, *const u8, usize) -> *mut u8;
+/// What every instance is: a destination and an unsigned number of bytes both fill a register.
+type Copy = unsafe extern "C" fn(*mut u8, *const u8, usize) -> usize;
 
 impl Routine for Instance {
-    unsafe fn copy(&self, dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-        // SAFETY: Only routines of this signature are built.
-        let memcpy = unsafe { mem::transmute::<*const c_void, Memcpy>(self.address()) };
+    fn returns(&self) -> Returns {
+        match self.routine() {
+            "memcpy" => Returns::Destination,
+            _ => Returns::Left,
+        }
+    }
+
+    unsafe fn copy(&self, dst: *mut u8, src: *const u8, len: usize) -> usize {
+        // SAFETY: An instance is called as this type says (`asm/site.h`).
+        let copy = unsafe { mem::transmute::<*const c_void, Copy>(self.address()) };
         // SAFETY: The caller vouches for the buffers.
-        unsafe { memcpy(dst, src, len) }
+        unsafe { copy(dst, src, len) }
     }
 }
 

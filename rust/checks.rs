@@ -15,19 +15,21 @@ use crate::{
         Instance, //
     },
     pure::{
-        abi::{
-            self,
-            Preserved, //
-        },
+        abi,
         copies::{
             branch_points,
             Buffers,
             Depth,
+            Routine,
             BUFFER, //
         },
         failure::{
             Case,
             Failure, //
+        },
+        faults::{
+            self,
+            Side, //
         },
         mask::Mask,
     },
@@ -50,12 +52,16 @@ pub(crate) enum Check {
     PatchedText,
     /// Every return goes where ITS demands.
     Returns,
+    /// What is left after a fault of the source.
+    SourceFaults,
+    /// And of the destination.
+    DestinationFaults,
 }
 
 /// What became of a check over all instances of a suite.
 pub(crate) enum Verdict {
-    /// It was run on all of them and found nothing.
-    Passed,
+    /// It was run on all of them and found nothing; of faults it tells their number.
+    Passed(Option<faults::Count>),
     /// It could not be run, and why.
     Skipped(&'static str),
     /// It rejected one.
@@ -64,8 +70,8 @@ pub(crate) enum Verdict {
 
 /// What became of a check that found nothing wrong.
 pub(crate) enum Outcome {
-    /// It was run.
-    Passed,
+    /// It was run; of faults it tells their number.
+    Passed(Option<faults::Count>),
     /// It could not be, and why.
     Skipped(&'static str),
 }
@@ -74,8 +80,7 @@ pub(crate) enum Outcome {
 const UNPATCHED: &str = "this kernel patches no alternatives";
 
 impl Check {
-    /// All of them, in the order in which they run.
-    pub(crate) const ALL: [Check; 7] = [
+    const ALL: [Check; 9] = [
         Check::EveryLength,
         Check::EveryAlignment,
         Check::GuardPages,
@@ -83,7 +88,18 @@ impl Check {
         Check::CallingConvention,
         Check::PatchedText,
         Check::Returns,
+        Check::SourceFaults,
+        Check::DestinationFaults,
     ];
+
+    /// Those that apply to a routine, in the order in which they run.
+    pub(crate) fn of(routine: &str) -> &'static [Check] {
+        match routine {
+            // It has no fix-ups: a fault is the caller's fault.
+            "memcpy" => &Self::ALL[..7],
+            _ => &Self::ALL,
+        }
+    }
 
     /// The name of the test case.
     pub(crate) fn name(self) -> &'static str {
@@ -95,6 +111,8 @@ impl Check {
             Check::CallingConvention => "calling_convention",
             Check::PatchedText => "patched_text",
             Check::Returns => "returns",
+            Check::SourceFaults => "source_faults",
+            Check::DestinationFaults => "destination_faults",
         }
     }
 
@@ -115,7 +133,15 @@ impl Check {
                 return Err(EINTR);
             }
             match self.run(instance, space)? {
-                Ok(Outcome::Passed) => verdict = verdict.or(Some(Verdict::Passed)),
+                Ok(Outcome::Passed(count)) => {
+                    verdict = match (verdict, count) {
+                        (Some(Verdict::Passed(Some(sum))), Some(count)) => {
+                            Some(Verdict::Passed(Some(sum.and(count))))
+                        }
+                        (Some(before), _) => Some(before),
+                        (None, _) => Some(Verdict::Passed(count)),
+                    }
+                }
                 Ok(Outcome::Skipped(reason)) => verdict = Some(Verdict::Skipped(reason)),
                 Err(failure) => return Ok(Verdict::Failed(instance, failure)),
             }
@@ -129,25 +155,28 @@ impl Check {
         instance: Instance,
         space: &mut Space,
     ) -> Result<core::result::Result<Outcome, Failure>> {
-        let passed = |result: core::result::Result<u64, Failure>| result.map(|_| Outcome::Passed);
+        let passed =
+            |result: core::result::Result<u64, Failure>| result.map(|_| Outcome::Passed(None));
         // The same bytes run at every entry offset (that is what PatchedText shows), so one
         // offset gets the whole sweep.
         let depth = match instance.entry() {
             0 => space.depth,
-            _ => Depth::Quick,
+            _ => space.depth.thinner(),
         };
         Ok(match self {
             Check::EveryLength => passed(space.buffers()?.every_length(&instance, depth)),
             Check::EveryAlignment => passed(space.buffers()?.every_alignment(&instance, depth)),
             Check::GuardPages => passed(space.buffers()?.up_to_the_guards(&instance, depth)),
             Check::ReturnValue => watched(instance, space, |case, dst, _, after| {
-                abi::returns_destination(case, dst, after)
+                abi::returns(case, instance.returns().value(dst) as u64, after)
             }),
             Check::CallingConvention => watched(instance, space, |case, _, before, after| {
-                Preserved::C.check(case, before, after)
+                instance.clobbers().check(case, before, after)
             }),
             Check::PatchedText => patched_text(instance),
             Check::Returns => returns(instance)?,
+            Check::SourceFaults => faults(instance, space, depth, Side::Source)?,
+            Check::DestinationFaults => faults(instance, space, depth, Side::Destination)?,
         })
     }
 }
@@ -177,7 +206,7 @@ impl Space {
 fn watched(
     instance: Instance,
     space: &mut Space,
-    check: impl Fn(Case, u64, &abi::Registers, &abi::Registers) -> core::result::Result<(), Failure>,
+    check: impl Fn(Case, usize, &abi::Registers, &abi::Registers) -> core::result::Result<(), Failure>,
 ) -> core::result::Result<Outcome, Failure> {
     /// The low byte of source and destination decides which way the scalar loop runs.
     const OFFSETS: [(usize, usize); 3] = [(0, 0), (64, 128), (129, 3)];
@@ -193,18 +222,18 @@ fn watched(
             };
             let from = &src[from..from + len];
             let to = &mut dst[to..to + len];
-            let address = to.as_ptr() as u64;
+            let address = to.as_ptr() as usize;
             // SAFETY: Two slices of that length from different buffers.
             let (before, after) =
                 unsafe { call::watched(instance, to.as_mut_ptr(), from.as_ptr(), len) };
             check(case, address, &before, &after)?;
         }
     }
-    Ok(Outcome::Passed)
+    Ok(Outcome::Passed(None))
 }
 
 fn patched_text(instance: Instance) -> core::result::Result<Outcome, Failure> {
-    let got = instance.address() as usize % 64;
+    let got = instance.entry_as_loaded();
     if got != instance.entry() {
         return Err(Failure::Entry {
             want: instance.entry(),
@@ -230,7 +259,7 @@ fn patched_text(instance: Instance) -> core::result::Result<Outcome, Failure> {
             text.demand(&forced.text())?;
         }
     }
-    Ok(Outcome::Passed)
+    Ok(Outcome::Passed(None))
 }
 
 fn returns(instance: Instance) -> Result<core::result::Result<Outcome, Failure>> {
@@ -244,5 +273,23 @@ fn returns(instance: Instance) -> Result<core::result::Result<Outcome, Failure>>
             .check(&instance.text())
             .map(|_| Outcome::Skipped("no return thunk is in force")));
     }
-    Ok(rule.check(&instance.text()).map(|_| Outcome::Passed))
+    Ok(rule.check(&instance.text()).map(|_| Outcome::Passed(None)))
+}
+
+fn faults(
+    instance: Instance,
+    space: &mut Space,
+    depth: Depth,
+    side: Side,
+) -> Result<core::result::Result<Outcome, Failure>> {
+    if cfg!(CONFIG_UML) {
+        return Ok(Ok(Outcome::Skipped(
+            "User Mode Linux hangs at an access to an unmapped kernel page",
+        )));
+    }
+    let mut guarded =
+        faults::Guarded::new(space.src.as_mut_slice(), space.dst.as_mut_slice()).ok_or(EINVAL)?;
+    Ok(guarded
+        .sweep(&instance, side, depth)
+        .map(|count| Outcome::Passed(Some(count))))
 }

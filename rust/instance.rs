@@ -12,6 +12,7 @@ use kernel::prelude::*;
 use crate::{
     bindings,
     pure::{
+        abi::Clobbers,
         mask::Mask,
         plan::Known,
         returns::Rule,
@@ -92,8 +93,19 @@ impl Instance {
         self.0.entry_offset as usize
     }
 
+    /// Where it is called.
     pub(crate) fn address(self) -> *const c_void {
-        self.0.entry.cast()
+        self.0.start.cast()
+    }
+
+    /// The routine's own entry modulo 64, behind the site that calls it.
+    pub(crate) fn entry_as_loaded(self) -> usize {
+        (self.0.start as usize + self.extent().entry as usize) % 64
+    }
+
+    /// The registers that it may change.
+    pub(crate) fn clobbers(self) -> Clobbers {
+        Clobbers(self.extent().clobbers as u16)
     }
 
     fn extent(self) -> &'static bindings::repmov_extent {
@@ -104,10 +116,10 @@ impl Instance {
     /// The text as it is now, patched by whoever loaded it.
     pub(crate) fn text(self) -> Text<'static> {
         // SAFETY: The extent is that of the instance's text, which is mapped readable and stays.
-        let bytes = unsafe { slice::from_raw_parts(self.0.entry, self.extent().size as usize) };
+        let bytes = unsafe { slice::from_raw_parts(self.0.start, self.extent().size as usize) };
         Text {
             bytes,
-            address: self.0.entry as u64,
+            address: self.0.start as u64,
             thunks: thunks(),
         }
     }
