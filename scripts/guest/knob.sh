@@ -53,7 +53,7 @@ rows() {
 cd /
 mkdir -p /tmp
 echo "KTAP version 1"
-echo "1..37"
+echo "1..40"
 
 modes=$(stat -c '%a' $D/instances $D/plan $D/run $D/timings $D/verify $D/status | tr '\n' ' ')
 [ "$modes" = "400 600 200 400 600 400 " ]
@@ -73,6 +73,8 @@ refused given_twice "$INVALID" "len: given twice" "len=1 len=2"
 refused mask_that_does_not_exist "$INVALID" "e2f2: there is none" "mask=e2f2"
 refused candidate_that_does_not_exist "$INVALID" "best: there is none" "candidate=best"
 refused routine_that_does_not_exist "$INVALID" "memmove: there is none" "routine=memmove"
+refused candidate_of_another_routine "$INVALID" "erms512: there is none" \
+	"routine=rep_movs_alternative candidate=erms512"
 refused entry_that_was_not_built "$INVALID" "entry: not an entry" "entry=8"
 refused len_above_the_limit "$RANGE" "len: outside 0 to 16777216" "len=16777217"
 refused cpu_that_is_not_there "$RANGE" "CPU 4000 is not online" "cpu=4000"
@@ -95,6 +97,11 @@ echo 1 > $D/run
 result $? a_row_for_every_cell "$(rows) rows"
 [ "$(head -1 $D/status)" = idle ] && ! grep -q error $D/status
 result $? success_clears_the_error "$(cat $D/status)"
+
+accepted another_routine "routine=rep_movs_alternative candidate=orig,movsq mask=e0f0"
+echo 1 > $D/run
+[ "$(grep -c '^rep_movs_alternative' $D/timings)" = 26 ]
+result $? times_another_routine "$(grep -c '^rep_movs' $D/timings) rows"
 
 echo "candidate=orig mask=e0f0 len=8 cpu=1" > $D/plan
 echo 1 > $D/run

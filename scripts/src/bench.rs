@@ -81,6 +81,14 @@ pub fn machine(
     })
 }
 
+/// A suite's name, repmov_ROUTINE_CANDIDATE_MASK, as words: only a routine's own has underscores.
+fn words(suite: &str) -> String {
+    let name = suite.strip_prefix("repmov_").unwrap_or(suite);
+    let mut words: Vec<_> = name.rsplitn(3, '_').collect();
+    words.reverse();
+    words.join(" ")
+}
+
 /// Prints a line for each suite and the words of each failure. True if nothing failed.
 fn verdicts(results: &Results) -> bool {
     for (suite, cases) in results.suites() {
@@ -89,12 +97,9 @@ fn verdicts(results: &Results) -> bool {
             .iter()
             .filter(|case| case.status == Status::Skip)
             .count();
-        let name = suite
-            .strip_prefix("repmov_")
-            .unwrap_or(suite)
-            .replace('_', " ");
+        let name = words(suite);
         let word = if failed.is_empty() { "right" } else { "WRONG" };
-        let mut line = format!("{name:<28} {word}  {} checks", cases.len());
+        let mut line = format!("{name:<46} {word}  {} checks", cases.len());
         if skipped > 0 {
             line += &format!(", {skipped} skipped");
         }

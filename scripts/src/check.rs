@@ -103,7 +103,9 @@ fn boots(cache: &Cache, lab: &Lab, checkout: &Path, machine: &Machine, tally: &T
             scope.spawn(|| {
                 while let Some(&(name, without, its)) = next() {
                     let full = name == BOOTS[0].0;
-                    let mut jobs = vec!["info", "verify"];
+                    // The others show what native is there; its text is that of the forced
+                    // instance, which the first boot and KUnit put through the full sweeps.
+                    let mut jobs = vec!["info", if full { "verify" } else { "quick" }];
                     if full {
                         jobs.extend(["instances", "timings"]);
                         let knob = checkout.join("scripts/guest/knob.sh").exists();
@@ -178,7 +180,10 @@ fn judge(
         .text("info")
         .and_then(|info| as_asked(info, without, its, machine.accel));
     tally.check(&what("CPU and mitigation as asked for"), state);
-    for job in ["verify", "knob"].iter().filter(|job| jobs.contains(job)) {
+    for job in ["verify", "quick", "knob"]
+        .iter()
+        .filter(|job| jobs.contains(job))
+    {
         let ktap = sent.text(job);
         match ktap.and_then(|ktap| Results::parse(cache, lab, &format!("{name}-{job}"), ktap)) {
             Ok(results) => tally.results(&what(job), &results),

@@ -22,11 +22,12 @@ const CRATES: [&str; 2] = ["rust/core", "scripts"];
 /// Commits that checkpatch sees at most.
 const COMMITS: &str = "-60";
 
-/// What checkpatch says of patches to the kernel's own tree, of whoever hands them in, and of
-/// assembler that it takes for C.
+/// What checkpatch says of patches to the kernel's own tree, of whoever hands them in, of assembler
+/// that it takes for C, of lines that rustfmt has the say in, and of `mount -t proc proc`.
 const IGNORED: &str = "FILE_PATH_CHANGES,CONFIG_DESCRIPTION,GIT_COMMIT_ID,COMMIT_MESSAGE,\
     MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FROM_SIGN_OFF_MISMATCH,EMAIL_SUBJECT,UNKNOWN_COMMIT_ID,\
-    COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_STATEMENTS,SPACING,EXECUTE_PERMISSIONS";
+    COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_STATEMENTS,SPACING,\
+    LINE_CONTINUATIONS,EXECUTE_PERMISSIONS,LONG_LINE,LONG_LINE_STRING,REPEATED_WORD";
 
 /// Files of which checkpatch sees no commits: texts of others, and patches, whose context lines end
 /// in a space where they are empty.
