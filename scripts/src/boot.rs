@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::cache::Cache;
 use crate::log::shown;
-use crate::progress::Progress;
+use crate::progress::{print, Progress};
 use crate::root::Root;
 use crate::sections::{crash, tail, Sections};
 use crate::stop;
@@ -61,8 +61,22 @@ pub struct Boot {
 }
 
 impl Machine {
-    /// Boots and waits until all jobs are done.
+    /// Boots and waits until all jobs are done. A kernel that falls silent before it has loaded the
+    /// module is booted once more: an emulated one does that now and then, on a busy machine.
     pub fn boot(&self, cache: &Cache, boot: &Boot, progress: &Progress) -> Result<Sections> {
+        match self.attempt(cache, boot, progress)? {
+            Attempt::Early(why) => {
+                print(&format!("{why:#}\nbefore the module was loaded: once more"));
+            }
+            Attempt::Ended(result) => return result,
+        }
+        match self.attempt(cache, boot, progress)? {
+            Attempt::Early(why) => Err(why),
+            Attempt::Ended(result) => result,
+        }
+    }
+
+    fn attempt(&self, cache: &Cache, boot: &Boot, progress: &Progress) -> Result<Attempt> {
         let file = |end: &str| cache.log_path(&format!("boot-{}.{end}", boot.name));
         let (console, results, errors) = (file("log"), file("out"), file("qemu"));
         for path in [&console, &results] {
@@ -85,8 +99,6 @@ impl Machine {
             "none",
             "-m",
             "1024",
-            "-smp",
-            "2",
             "-cpu",
             "max",
         ]);
@@ -115,9 +127,23 @@ impl Machine {
         };
         guard.kill();
         child.wait()?;
-        end.result(&watch, &console, &errors)
-            .with_context(|| format!("boot {}", boot.name))
+        let early = matches!(end, End::Silence(_)) && watch.sent.is_empty();
+        let result = end
+            .result(&watch, &console, &errors)
+            .with_context(|| format!("boot {}", boot.name));
+        Ok(match result {
+            Err(why) if early => Attempt::Early(why),
+            result => Attempt::Ended(result),
+        })
     }
+}
+
+/// What became of one boot.
+enum Attempt {
+    /// It fell silent before it had loaded the module.
+    Early(anyhow::Error),
+    /// It ended in another way.
+    Ended(Result<Sections>),
 }
 
 /// Why a boot is over.
@@ -348,6 +374,19 @@ mod tests {
             "con booting\nsleep 60",
             "hangs: nothing from it for 2 s",
         );
+    }
+
+    #[test]
+    fn a_kernel_that_hangs_early_gets_a_second_try_and_no_third() {
+        let script = |tries: u32| {
+            format!(
+                "n=$(cat $con.tries 2> /dev/null || echo 0); echo $((n + 1)) > $con.tries\n\
+                 con booting\n[ $n -lt {tries} ] && sleep 60\n{}",
+                GOOD.join("\n")
+            )
+        };
+        boot("second", &script(1)).unwrap();
+        fails("third", &script(2), "hangs");
     }
 
     #[test]
