@@ -5,7 +5,7 @@
 //! A confined command gets namespaces of its own for mounts and processes. So nothing stays mounted
 //! and no process stays behind, however it or we are ended.
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use nix::libc;
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -86,7 +86,18 @@ impl Root {
     pub fn command(&self, program: impl AsRef<OsStr>, cwd: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).process_group(0);
-        let confined = self.dir.is_some() || nix::unistd::geteuid().is_root();
+        let confined = match slash_is_mounted() {
+            true => self.dir.is_some() || nix::unistd::geteuid().is_root(),
+            false => {
+                ensure!(
+                    self.dir.is_none(),
+                    "the toolchain root needs mounts of its own, which cannot be had in a chroot \
+                     whose / is no mount point: outside, bind its folder on itself first (mount \
+                     --bind DIR DIR)"
+                );
+                false
+            }
+        };
         if self.dir.is_some() {
             command
                 .env_clear()
@@ -188,6 +199,14 @@ impl Root {
         }
         Ok(all)
     }
+}
+
+/// Whether `/` is a mount point, as it is everywhere but in a plain chroot.
+fn slash_is_mounted() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts
+        .lines()
+        .any(|line| line.split(' ').nth(4) == Some("/"))
 }
 
 /// Moves the caller, a child that is about to exec, into namespaces of its own.
