@@ -152,6 +152,21 @@ pub enum Failure {
     },
     /// There is no return in the text at all.
     NoReturn,
+    /// An access to memory has no entry in the exception table.
+    NoEntry {
+        /// From the start.
+        offset: usize,
+    },
+    /// Its entry is not of the type for user access.
+    EntryType {
+        /// From the start.
+        offset: usize,
+    },
+    /// An entry lies inside an instruction.
+    EntryInside {
+        /// From the start.
+        offset: usize,
+    },
 }
 
 /// The check's group, for telling whether a control was rejected for the right reason.
@@ -175,6 +190,8 @@ pub enum Reason {
     Access,
     /// What is left after a fault.
     Fault,
+    /// The exception table.
+    Entries,
     /// The patched text.
     Text,
     /// A return without its thunk.
@@ -194,6 +211,9 @@ impl Failure {
             Failure::Direction { .. } => Reason::Direction,
             Failure::Access { .. } => Reason::Access,
             Failure::Fault { .. } => Reason::Fault,
+            Failure::NoEntry { .. } | Failure::EntryType { .. } | Failure::EntryInside { .. } => {
+                Reason::Entries
+            }
             Failure::Entry { .. }
             | Failure::Undecodable { .. }
             | Failure::Text { .. }
@@ -268,6 +288,18 @@ impl fmt::Display for Failure {
                 "the jump at +{offset:#x} leaves for {target:#x}, which is not the return thunk"
             ),
             Failure::NoReturn => f.write_str("the text has no return"),
+            Failure::NoEntry { offset } => write!(
+                f,
+                "the access at +{offset:#x} has no entry in the exception table"
+            ),
+            Failure::EntryType { offset } => write!(
+                f,
+                "the exception table's entry for +{offset:#x} is not for user access"
+            ),
+            Failure::EntryInside { offset } => write!(
+                f,
+                "the exception table's entry for +{offset:#x} is inside an instruction"
+            ),
         }
     }
 }

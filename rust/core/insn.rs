@@ -33,6 +33,8 @@ pub struct Insn {
     pub len: usize,
     /// What it is.
     pub kind: Kind,
+    /// Whether it goes to memory by a pointer: not by the stack's, and not relative to itself.
+    pub memory: bool,
 }
 
 /// What follows an opcode besides ModRM.
@@ -201,6 +203,17 @@ fn modrm_len(bytes: &[u8], at: usize) -> Option<usize> {
     )
 }
 
+/// Whether a ModRM byte names memory by a register other than rsp or rip.
+fn by_pointer(bytes: &[u8], at: usize) -> bool {
+    const RSP: u8 = 4;
+
+    match (bytes[at] >> 6, bytes[at] & 7) {
+        (3, _) | (0, 5) => false,
+        (_, 4) => bytes.get(at + 1).is_some_and(|sib| sib & 7 != RSP),
+        _ => true,
+    }
+}
+
 fn signed(bytes: &[u8], at: usize, len: usize) -> Option<i32> {
     match len {
         1 => Some(i32::from(*bytes.get(at)? as i8)),
@@ -279,7 +292,17 @@ pub fn decode(bytes: &[u8]) -> Option<Insn> {
         }
         _ => Kind::Other,
     };
-    Some(Insn { len: at, kind })
+    let memory = match (escaped, opcode) {
+        // lea and prefetches go nowhere, string instructions always by rsi or rdi.
+        (false, 0x8d) | (true, 0x0d | 0x18..=0x1f) => false,
+        (false, 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf) => true,
+        _ => modrm && by_pointer(bytes, modrm_at),
+    };
+    Some(Insn {
+        len: at,
+        kind,
+        memory,
+    })
 }
 
 #[cfg(test)]
@@ -313,6 +336,28 @@ mod tests {
             }
         }
         assert!(agreed > 200_000, "only {agreed} instructions compared");
+    }
+
+    #[test]
+    fn accesses() {
+        let memory = |bytes: &[u8]| decode(bytes).unwrap().memory;
+        for bytes in [
+            &[0x48, 0x8b, 0x06][..],         // mov (%rsi),%rax
+            &[0x4c, 0x89, 0x4c, 0x17, 0xf8], // mov %r9,-8(%rdi,%rdx)
+            &[0xf3, 0x48, 0xa5],             // rep movsq
+            &[0x0f, 0xb6, 0x0e],             // movzbl (%rsi),%ecx
+        ] {
+            assert!(memory(bytes), "{bytes:02x?}");
+        }
+        for bytes in [
+            &[0x48, 0x8d, 0x7f, 0x20][..],         // lea 32(%rdi),%rdi
+            &[0x0f, 0x1f, 0x40, 0x00],             // nop
+            &[0x48, 0x89, 0xf8],                   // mov %rdi,%rax
+            &[0x48, 0x81, 0x0c, 0x24, 0, 0, 4, 0], // orq $0x40000,(%rsp)
+            &[0x48, 0x8b, 0x05, 0, 0, 0, 0],       // mov 0(%rip),%rax
+        ] {
+            assert!(!memory(bytes), "{bytes:02x?}");
+        }
     }
 
     #[test]

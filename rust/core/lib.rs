@@ -7,6 +7,7 @@
 
 pub mod abi;
 pub mod copies;
+pub mod extable;
 pub mod failure;
 pub mod faults;
 pub mod insn;

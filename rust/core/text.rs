@@ -89,6 +89,7 @@ impl<'a> Text<'a> {
                         Some(Insn {
                             len,
                             kind: Kind::Nop | Kind::Int3,
+                            ..
                         }) => at += len,
                         _ => return false,
                     }
