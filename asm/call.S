@@ -11,6 +11,7 @@
 #include <linux/objtool.h>
 #include <asm/alternative.h>
 #include <asm/cpufeatures.h>
+#include <asm/extable_fixup_types.h>
 #include <asm/nospec-branch.h>
 #include <asm/unwind_hints.h>
 
@@ -169,6 +170,10 @@ SYM_FUNC_START(repmov_features)
 	ALTERNATIVE "", "orl $16, %eax", X86_FEATURE_INDIRECT_THUNK_ITS
 	RET
 SYM_FUNC_END(repmov_features)
+
+	.section .rodata
+	.balign 4
+SYM_DATA(repmov_ex_type_uaccess, .long EX_TYPE_UACCESS)
 
 	.bss
 	.balign 8

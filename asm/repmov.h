@@ -69,6 +69,9 @@ extern const unsigned char repmov_empty[];
 extern const unsigned char repmov_return_low[];
 extern const unsigned char repmov_return_high[];
 
+/* The exception table's type for user access. */
+extern const unsigned int repmov_ex_type_uaccess;
+
 /* What alternatives are told of this CPU and boot. */
 enum repmov_feature {
 	REPMOV_ERMS = 1,

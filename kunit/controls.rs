@@ -114,6 +114,12 @@ mod controls {
         rejects(Check::CallingConvention, "leavesac", Reason::Access)
     }
 
+    /// An access without an entry: to be reported, not to be run into.
+    #[test]
+    fn missing_table_entry() -> Result {
+        rejects(Check::ExceptionTable, "noentry", Reason::Entries)
+    }
+
     /// A fix-up that says one byte less is left than is.
     #[test]
     fn fix_up_one_too_few() -> Result {

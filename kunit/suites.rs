@@ -104,6 +104,7 @@ macro_rules! suite {
             calling_convention: CallingConvention,
             patched_text: PatchedText,
             returns: Returns,
+            exception_table: ExceptionTable,
             source_faults: SourceFaults,
             destination_faults: DestinationFaults,
         }

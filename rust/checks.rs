@@ -52,6 +52,8 @@ pub(crate) enum Check {
     PatchedText,
     /// Every return goes where ITS demands.
     Returns,
+    /// Every access of the patched text has its entry in the exception table.
+    ExceptionTable,
     /// What is left after a fault of the source.
     SourceFaults,
     /// And of the destination.
@@ -80,7 +82,7 @@ pub(crate) enum Outcome {
 const UNPATCHED: &str = "this kernel patches no alternatives";
 
 impl Check {
-    const ALL: [Check; 9] = [
+    const ALL: [Check; 10] = [
         Check::EveryLength,
         Check::EveryAlignment,
         Check::GuardPages,
@@ -88,6 +90,7 @@ impl Check {
         Check::CallingConvention,
         Check::PatchedText,
         Check::Returns,
+        Check::ExceptionTable,
         Check::SourceFaults,
         Check::DestinationFaults,
     ];
@@ -111,6 +114,7 @@ impl Check {
             Check::CallingConvention => "calling_convention",
             Check::PatchedText => "patched_text",
             Check::Returns => "returns",
+            Check::ExceptionTable => "exception_table",
             Check::SourceFaults => "source_faults",
             Check::DestinationFaults => "destination_faults",
         }
@@ -175,6 +179,7 @@ impl Check {
             }),
             Check::PatchedText => patched_text(instance),
             Check::Returns => returns(instance)?,
+            Check::ExceptionTable => exception_table(instance),
             Check::SourceFaults => faults(instance, space, depth, Side::Source)?,
             Check::DestinationFaults => faults(instance, space, depth, Side::Destination)?,
         })
@@ -292,4 +297,20 @@ fn faults(
     Ok(guarded
         .sweep(&instance, side, depth)
         .map(|count| Outcome::Passed(Some(count))))
+}
+
+fn exception_table(instance: Instance) -> core::result::Result<Outcome, Failure> {
+    #[cfg(CONFIG_UML)]
+    {
+        let _ = instance;
+        Ok(Outcome::Skipped(
+            "User Mode Linux does not mend such faults",
+        ))
+    }
+    #[cfg(not(CONFIG_UML))]
+    {
+        let text = instance.text();
+        crate::pure::extable::check(&text, crate::extable::entries(text.address))
+            .map(|_| Outcome::Passed(None))
+    }
 }

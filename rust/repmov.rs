@@ -38,6 +38,8 @@ mod bench;
 mod call;
 mod checks;
 mod clock;
+#[cfg(not(CONFIG_UML))]
+mod extable;
 mod files;
 mod guard;
 mod instance;
