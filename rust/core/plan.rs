@@ -279,10 +279,13 @@ impl Plan {
             / 1_000_000
     }
 
-    /// Bytes of both copy buffers, and of the samples.
+    /// Bytes of both copy buffers, of the cells with their samples, and of the record.
     pub fn memory(&self, cells: u64) -> u64 {
-        let samples = cells.saturating_mul(self.rounds).saturating_mul(8);
-        (2 * self.buffer()).saturating_add(samples)
+        /// A cell and its row, about.
+        const CELL: u64 = 192;
+
+        let each = self.rounds.saturating_mul(8).saturating_add(CELL);
+        (2 * self.buffer()).saturating_add(cells.saturating_mul(each))
     }
 
     /// Bytes of one copy buffer: the longest copy at the greatest offset, in whole pages.
