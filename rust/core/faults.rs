@@ -85,6 +85,22 @@ impl Breach {
     }
 }
 
+/// How many bytes a copy says it made, if of `len` bytes only `reach` could be and `left` are said to
+/// be left.
+///
+/// # Errors
+///
+/// The [`Breach`] of the contract in what it says.
+pub fn judge(len: usize, reach: usize, left: usize) -> Result<usize, Breach> {
+    match len.checked_sub(left) {
+        None => Err(Breach::TooMuch),
+        Some(_) if left == 0 && reach < len => Err(Breach::Complete),
+        Some(copied) if copied > reach => Err(Breach::Unreachable),
+        Some(0) if reach > 0 => Err(Breach::Refused),
+        Some(copied) => Ok(copied),
+    }
+}
+
 /// Up to this length every alignment is tried with every place of the fault.
 const SHORT: usize = 24;
 /// Up to this length every place of the fault.
@@ -150,16 +166,11 @@ impl<'a> Guarded<'a> {
                 breach,
             })
         };
-        if left > len {
-            return breach(Breach::TooMuch);
-        }
-        if left == 0 {
-            return breach(Breach::Complete);
-        }
-        let copied = len - left;
-        if copied > reach {
-            return breach(Breach::Unreachable);
-        }
+        let copied = match judge(len, reach, left) {
+            Ok(copied) => copied,
+            Err(Breach::Refused) => 0,
+            Err(other) => return breach(other),
+        };
         let want = &self.src[src..src + copied];
         let got = &self.dst[dst..dst + copied];
         if got != want {
@@ -284,6 +295,18 @@ mod tests {
     fn reason(left: impl Fn(usize, usize) -> (usize, usize) + Copy) -> [Option<Reason>; 2] {
         [Side::Source, Side::Destination]
             .map(|side| sweep(side, left).err().map(|failure| failure.reason()))
+    }
+
+    #[test]
+    fn judging() {
+        assert_eq!(judge(8, 8, 0), Ok(8));
+        assert_eq!(judge(8, 3, 5), Ok(3));
+        assert_eq!(judge(8, 3, 7), Ok(1));
+        assert_eq!(judge(8, 0, 8), Ok(0));
+        assert_eq!(judge(8, 3, 9), Err(Breach::TooMuch));
+        assert_eq!(judge(8, 3, 0), Err(Breach::Complete));
+        assert_eq!(judge(8, 3, 4), Err(Breach::Unreachable));
+        assert_eq!(judge(8, 3, 8), Err(Breach::Refused));
     }
 
     #[test]
