@@ -9,6 +9,7 @@
 #include <linux/linkage.h>
 #include <linux/cfi_types.h>
 #include <linux/objtool.h>
+#include <uapi/asm-generic/mman-common.h>
 #include <asm/alternative.h>
 #include <asm/cpufeatures.h>
 #include <asm/extable_fixup_types.h>
@@ -174,6 +175,14 @@ SYM_FUNC_END(repmov_features)
 	.section .rodata
 	.balign 4
 SYM_DATA(repmov_ex_type_uaccess, .long EX_TYPE_UACCESS)
+
+/* In the order of struct repmov_mman. */
+	.balign 8
+SYM_DATA_START(repmov_mman)
+	.quad PROT_READ, PROT_WRITE
+	.quad 2		/* MAP_PRIVATE, whose header is for C alone */
+	.quad MAP_ANONYMOUS, MAP_FIXED
+SYM_DATA_END(repmov_mman)
 
 	.bss
 	.balign 8

@@ -72,6 +72,14 @@ extern const unsigned char repmov_return_high[];
 /* The exception table's type for user access. */
 extern const unsigned int repmov_ex_type_uaccess;
 
+/* Rights and flags of mappings, which the kernel crate does not have. */
+struct repmov_mman {
+	unsigned long prot_read, prot_write;
+	unsigned long map_private, map_anonymous, map_fixed;
+};
+
+extern const struct repmov_mman repmov_mman;
+
 /* What alternatives are told of this CPU and boot. */
 enum repmov_feature {
 	REPMOV_ERMS = 1,

@@ -114,6 +114,18 @@ mod controls {
         rejects(Check::CallingConvention, "leavesac", Reason::Access)
     }
 
+    /// Off by one on user memory. (A copy that lacks STAC is no control: SMAP makes an oops of it,
+    /// whatever the exception table says.)
+    #[test]
+    fn user_memory_one_too_few() -> Result {
+        rejects(Check::UserMemory, "toofew", Reason::Fault)
+    }
+
+    #[test]
+    fn user_memory_one_too_many() -> Result {
+        rejects(Check::UserMemory, "toomany", Reason::Outside)
+    }
+
     /// An access without an entry: to be reported, not to be run into.
     #[test]
     fn missing_table_entry() -> Result {

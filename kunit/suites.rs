@@ -107,6 +107,7 @@ macro_rules! suite {
             exception_table: ExceptionTable,
             source_faults: SourceFaults,
             destination_faults: DestinationFaults,
+            user_memory: UserMemory,
         }
     };
 }

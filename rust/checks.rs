@@ -58,6 +58,8 @@ pub(crate) enum Check {
     SourceFaults,
     /// And of the destination.
     DestinationFaults,
+    /// Both on real user memory.
+    UserMemory,
 }
 
 /// What became of a check over all instances of a suite.
@@ -82,7 +84,7 @@ pub(crate) enum Outcome {
 const UNPATCHED: &str = "this kernel patches no alternatives";
 
 impl Check {
-    const ALL: [Check; 10] = [
+    const ALL: [Check; 11] = [
         Check::EveryLength,
         Check::EveryAlignment,
         Check::GuardPages,
@@ -93,6 +95,7 @@ impl Check {
         Check::ExceptionTable,
         Check::SourceFaults,
         Check::DestinationFaults,
+        Check::UserMemory,
     ];
 
     /// Those that apply to a routine, in the order in which they run.
@@ -117,6 +120,7 @@ impl Check {
             Check::ExceptionTable => "exception_table",
             Check::SourceFaults => "source_faults",
             Check::DestinationFaults => "destination_faults",
+            Check::UserMemory => "user_memory",
         }
     }
 
@@ -182,6 +186,7 @@ impl Check {
             Check::ExceptionTable => exception_table(instance),
             Check::SourceFaults => faults(instance, space, depth, Side::Source)?,
             Check::DestinationFaults => faults(instance, space, depth, Side::Destination)?,
+            Check::UserMemory => user_memory(instance, depth)?,
         })
     }
 }
@@ -312,5 +317,27 @@ fn exception_table(instance: Instance) -> core::result::Result<Outcome, Failure>
         let text = instance.text();
         crate::pure::extable::check(&text, crate::extable::entries(text.address))
             .map(|_| Outcome::Passed(None))
+    }
+}
+
+fn user_memory(instance: Instance, depth: Depth) -> Result<core::result::Result<Outcome, Failure>> {
+    #[cfg(CONFIG_UML)]
+    {
+        let _ = (instance, depth);
+        Ok(Ok(Outcome::Skipped(
+            "User Mode Linux does not map user memory into the kernel",
+        )))
+    }
+    #[cfg(not(CONFIG_UML))]
+    {
+        let step = match depth {
+            Depth::Full => 1,
+            Depth::Quick => 9,
+            Depth::Glance => 67,
+        };
+        Ok(match crate::user::check(instance, step)? {
+            Some(result) => result.map(|()| Outcome::Passed(None)),
+            None => Ok(Outcome::Skipped("there is no user memory here")),
+        })
     }
 }

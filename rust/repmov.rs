@@ -47,6 +47,8 @@ mod machine;
 mod run;
 mod symbol;
 mod text;
+#[cfg(not(CONFIG_UML))]
+mod user;
 mod verify;
 
 #[cfg(CONFIG_KUNIT = "y")]
