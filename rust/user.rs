@@ -216,11 +216,13 @@ pub(crate) fn check(
     if !has_memory() {
         return Ok(None);
     }
-    let absent = Mapping::new(None, 2, true)?;
-    // SAFETY: The second page is ours; `absent` unmaps what is left, and a hole is no error.
+    let mut absent = Mapping::new(None, 2, true)?;
+    // SAFETY: The second page is ours, and from here on nobody's.
     unsafe { bindings::vm_munmap(absent.address + PAGE_SIZE, PAGE_SIZE) };
+    absent.len = PAGE_SIZE;
     let protected = Mapping::new(None, 2, true)?;
-    let _read_only = Mapping::new(Some(protected.address + PAGE_SIZE), 1, false)?;
+    // It lies inside `protected`, which unmaps it.
+    core::mem::forget(Mapping::new(Some(protected.address + PAGE_SIZE), 1, false)?);
 
     for (user, side) in [
         (&absent, Side::Source),
