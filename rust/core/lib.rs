@@ -6,7 +6,10 @@
 //! module as it stands, so there is no allocation in it and no floating point.
 
 pub mod abi;
+pub mod choice;
 pub mod copies;
+pub mod cost;
+pub mod draw;
 pub mod extable;
 pub mod failure;
 pub mod faults;
@@ -19,3 +22,4 @@ pub mod refusal;
 pub mod returns;
 pub mod stats;
 pub mod text;
+mod words;

@@ -10,9 +10,9 @@ use core::{
 /// How many items a list may have.
 pub const MAX_ITEMS: usize = 24;
 
-/// `start`, and every `step`th number after it up to `end`.
+/// One item of a list: `start`, and every `step`th number after it up to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Item {
+pub struct Item {
     start: u32,
     end: u32,
     step: NonZeroU32,
@@ -30,7 +30,13 @@ impl Item {
         u64::from((self.end - self.start) / self.step)
     }
 
-    fn at(&self, step: u64) -> u64 {
+    /// How many numbers it stands for, at least one.
+    pub fn count(&self) -> u64 {
+        self.steps() + 1
+    }
+
+    /// One of them.
+    pub fn at(&self, step: u64) -> u64 {
         u64::from(self.start) + step * u64::from(self.step.get())
     }
 }
@@ -123,9 +129,25 @@ impl Ranges {
 
     /// How many numbers there are; saturates.
     pub fn count(&self) -> u64 {
-        self.items[..self.used].iter().fold(0, |sum: u64, item| {
-            sum.saturating_add(item.steps().saturating_add(1))
-        })
+        self.items[..self.used]
+            .iter()
+            .fold(0, |sum: u64, item| sum.saturating_add(item.count()))
+    }
+
+    /// The items, as they were written.
+    pub fn items(&self) -> &[Item] {
+        &self.items[..self.used]
+    }
+
+    /// Leaves none.
+    pub fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    /// The least number.
+    pub fn min(&self) -> u64 {
+        let first = |item: &Item| item.at(0);
+        self.items().iter().map(first).min().unwrap_or(0)
     }
 
     /// The greatest number.
@@ -157,7 +179,7 @@ impl Iterator for Numbers<'_> {
         let (item, rest) = self.items.split_first()?;
         let number = item.at(self.step);
         self.step += 1;
-        if self.step > item.steps() {
+        if self.step >= item.count() {
             (self.items, self.step) = (rest, 0);
         }
         Some(number)

@@ -4,12 +4,12 @@
 
 use core::fmt;
 
-use super::plan::{
-    KEYS,
+use super::cost::{
     MAX_CELLS,
     MAX_SECONDS, //
 };
 use super::ranges;
+use super::words::KEYS;
 
 const NAME_LEN: usize = 31;
 
@@ -74,6 +74,12 @@ pub(super) enum Why {
     Single,
     Between(u64, u64),
     Offline(u64),
+    /// It does not go with the rest of the plan.
+    Conflict(&'static str),
+    /// A fault at a byte that the shortest copy does not reach.
+    Beyond(u64),
+    /// So many weights for so many items of lengths.
+    Weights(u64, u64),
     Cells(u64),
     Seconds(u64),
     Buffers(u64, u64),
@@ -98,6 +104,11 @@ impl fmt::Display for Refusal {
             Why::Single => f.write_str("one value is wanted, not a list"),
             Why::Between(least, most) => write!(f, "outside {least} to {most}"),
             Why::Offline(cpu) => write!(f, "CPU {cpu} is not online"),
+            Why::Conflict(why) => f.write_str(why),
+            Why::Beyond(len) => write!(f, "beyond the shortest len={len}"),
+            Why::Weights(weights, items) => {
+                write!(f, "{weights} weights for the {items} items of len=")
+            }
             Why::Cells(cells) => write!(f, "{cells} cells are more than {MAX_CELLS}"),
             Why::Seconds(seconds) => {
                 write!(
