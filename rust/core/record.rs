@@ -4,16 +4,22 @@
 //!
 //! `#` lines of the form `# key: value` state the circumstances; the first one is [`VERSION`].
 //! Then a line of column names, then a row per cell. Columns are separated by one tab. Times are
-//! in nanoseconds with three digits behind the point; inside they are picoseconds.
+//! in nanoseconds with three digits behind the point; inside they are picoseconds. The last line is
+//! [`End`]. Records may stand behind one another in a file.
 
 use core::fmt;
 
 /// The first line of a record.
-pub const VERSION: &str = "# repmov timings: 1";
+pub const VERSION: &str = "# repmov timings: 2";
+
+/// The candidate of the rows that hold the routine's first one, assembled a second time. What it
+/// differs by from that one is what the bench cannot tell apart.
+pub const TWIN: &str = "aa";
 
 /// The line of column names.
-pub const COLUMNS: &str = "routine\tcandidate\tmask\tentry\tlen\tsrc\tdst\tirqs\tcalls\trounds\t\
-                           min_ns\tmedian_ns\tmad_ns\tnet_min_ns\tnet_median_ns";
+pub const COLUMNS: &str = "routine\tcandidate\tmask\tentry\tlen\tsrc\tdst\tmem\tcache\tfault\t\
+                           draw\tirqs\tcalls\trounds\tmin_ns\tmedian_ns\tmad_ns\tnet_min_ns\t\
+                           net_median_ns\tsamples_ns";
 
 /// One cell: an instance at one length and one pair of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +38,15 @@ pub struct Row<'a> {
     pub src: u64,
     /// The destination's.
     pub dst: u64,
-    /// Whether interrupts stayed on, since one call takes longer than the window.
+    /// Whose memory: [`Mem`](super::choice::Mem)'s word.
+    pub mem: &'a str,
+    /// What was in which cache: [`Cache`](super::choice::Cache)'s word.
+    pub cache: &'a str,
+    /// The byte at which every call faults.
+    pub fault: Option<u64>,
+    /// `each`, or `random`: then `len` is the mean of what is drawn.
+    pub draw: &'a str,
+    /// Whether interrupts stayed on, since a call takes longer than the window or may meet a fault.
     pub irqs_on: bool,
     /// Calls per timed window.
     pub calls: u64,
@@ -48,6 +62,21 @@ pub struct Row<'a> {
     pub net_min: i64,
     /// The median, less the median of an empty call.
     pub net_median: i64,
+    /// Of every window, in the order of the rounds: [`Samples`] as text.
+    pub samples: &'a str,
+}
+
+/// Samples in picoseconds, shown as nanoseconds with commas between them.
+pub struct Samples<'a>(pub &'a [i64]);
+
+impl fmt::Display for Samples<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, &sample) in self.0.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            write!(f, "{comma}{}", Ns(sample))?;
+        }
+        Ok(())
+    }
 }
 
 /// Picoseconds shown as nanoseconds.
@@ -66,7 +95,7 @@ impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t",
             self.routine,
             self.candidate,
             self.mask,
@@ -74,6 +103,17 @@ impl fmt::Display for Row<'_> {
             self.len,
             self.src,
             self.dst,
+            self.mem,
+            self.cache
+        )?;
+        match self.fault {
+            Some(byte) => write!(f, "{byte}\t")?,
+            None => f.write_str("none\t")?,
+        }
+        write!(
+            f,
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+            self.draw,
             if self.irqs_on { "on" } else { "off" },
             self.calls,
             self.rounds,
@@ -81,7 +121,8 @@ impl fmt::Display for Row<'_> {
             Ns(self.median),
             Ns(self.mad),
             Ns(self.net_min),
-            Ns(self.net_median)
+            Ns(self.net_median),
+            self.samples
         )
     }
 }
@@ -107,6 +148,13 @@ impl<'a> Row<'a> {
             len: integer(next()?)?,
             src: integer(next()?)?,
             dst: integer(next()?)?,
+            mem: next()?,
+            cache: next()?,
+            fault: match next()? {
+                "none" => None,
+                byte => Some(integer(byte)?),
+            },
+            draw: next()?,
             irqs_on: match next()? {
                 "on" => true,
                 "off" => false,
@@ -119,11 +167,18 @@ impl<'a> Row<'a> {
             mad: picoseconds(next()?)?,
             net_min: picoseconds(next()?)?,
             net_median: picoseconds(next()?)?,
+            samples: next()?,
         };
+        let count = row.samples().try_fold(0, |n, sample| sample.map(|_| n + 1));
         match columns.next() {
-            None => Ok(row),
-            Some(_) => Err(BadLine),
+            None if count == Ok(row.rounds) => Ok(row),
+            _ => Err(BadLine),
         }
+    }
+
+    /// Every window's picoseconds per call.
+    pub fn samples(&self) -> impl Iterator<Item = Result<i64, BadLine>> + 'a {
+        self.samples.split(',').map(picoseconds)
     }
 }
 
@@ -146,6 +201,15 @@ fn picoseconds(text: &str) -> Result<i64, BadLine> {
     Ok(sign * (ps + fraction))
 }
 
+/// The last line of a record, which shows that nothing is missing: how many rows there are.
+pub struct End(pub u64);
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "# end: {} rows", self.0)
+    }
+}
+
 /// Splits a `# key: value` line.
 pub fn header(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("# ")?.split_once(": ")
@@ -163,21 +227,37 @@ mod tests {
         len: 4096,
         src: 0,
         dst: 1,
+        mem: "kernel",
+        cache: "hot",
+        fault: None,
+        draw: "each",
         irqs_on: false,
         calls: 64,
-        rounds: 15,
+        rounds: 3,
         min: 61_250,
         median: 61_400,
         mad: 7,
         net_min: -50,
         net_median: 60_001,
+        samples: "61.250,61.400,900.000",
     };
 
     #[test]
     fn a_row_reads_back_as_written() {
         let line = ROW.to_string();
         assert_eq!(Row::parse(&line), Ok(ROW));
-        assert!(line.ends_with("61.250\t61.400\t0.007\t-0.050\t60.001"));
+        assert!(line.contains("61.250\t61.400\t0.007\t-0.050\t60.001\t61.250,"));
+        let faulty = Row {
+            fault: Some(7),
+            mem: "to-user",
+            irqs_on: true,
+            ..ROW
+        }
+        .to_string();
+        assert_eq!(Row::parse(&faulty).unwrap().fault, Some(7));
+        let samples: Vec<_> = ROW.samples().map(Result::unwrap).collect();
+        assert_eq!(samples, [61_250, 61_400, 900_000]);
+        assert_eq!(Samples(&samples).to_string(), ROW.samples);
         assert_eq!(line.split('\t').count(), COLUMNS.split('\t').count());
     }
 
@@ -186,6 +266,7 @@ mod tests {
         let line = ROW.to_string();
         assert_eq!(Row::parse(&line[..line.len() - 1]), Err(BadLine));
         assert_eq!(Row::parse(&format!("{line}\t1")), Err(BadLine));
+        assert_eq!(Row::parse(&format!("{line},1.000")), Err(BadLine));
         assert_eq!(Row::parse(&line.replace("off", "no")), Err(BadLine));
         assert_eq!(Row::parse(&line.replace("61.250", "61,250")), Err(BadLine));
         assert_eq!(Row::parse(""), Err(BadLine));
