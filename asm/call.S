@@ -19,10 +19,12 @@
 	.text
 
 /*
- * void repmov_call_loop(fn, dst, src, len, calls)
+ * void repmov_call_loop(fn, args, mask, calls)
  *
- * The one loop behind every timing. It fits one 64-byte line and starts it,
- * so that what it costs does not depend on what was linked before it.
+ * The one loop behind every timing: fn gets the arguments of one struct
+ * repmov_args after the other, round a ring of them. It fits one 64-byte line
+ * and starts it, so that what it costs does not depend on what was linked
+ * before it.
  */
 	.balign 64, 0xcc
 SYM_FUNC_START(repmov_call_loop)
@@ -34,13 +36,15 @@ SYM_FUNC_START(repmov_call_loop)
 	movq %rdi, %rbx
 	movq %rsi, %r12
 	movq %rdx, %r13
-	movq %rcx, %r14
-	movq %r8, %rbp
+	movq %rcx, %rbp
+	xorl %r14d, %r14d
 	.balign 64
 .Lcall:
-	movq %r12, %rdi
-	movq %r13, %rsi
-	movq %r14, %rdx
+	movq (%r12, %r14), %rdi
+	movq 8(%r12, %r14), %rsi
+	movq 16(%r12, %r14), %rdx
+	addq $32, %r14
+	andq %r13, %r14
 	CALL_NOSPEC rbx
 	decq %rbp
 	jnz .Lcall
@@ -147,6 +151,26 @@ SYM_TYPED_FUNC_START(repmov_empty)
 	RET
 SYM_FUNC_END(repmov_empty)
 
+/*
+ * A chain of repmov_chain_length additions, each of which waits for the one
+ * before it: one cycle each, whatever else the CPU can do at once. (Of
+ * registers: some CPUs add constants in no time at all.)
+ */
+#define ADDITIONS	40
+#define TURNS		100
+	.balign 64, 0xcc
+SYM_TYPED_FUNC_START(repmov_chain)
+	movl $TURNS, %ecx
+	.balign 64
+.Lturn:
+	.rept ADDITIONS
+	addq %rsi, %rax
+	.endr
+	decl %ecx
+	jnz .Lturn
+	RET
+SYM_FUNC_END(repmov_chain)
+
 /* Never called: the loader shows here what it makes of a return. */
 	.balign 64, 0xcc
 SYM_FUNC_START(repmov_return_low)
@@ -175,6 +199,7 @@ SYM_FUNC_END(repmov_features)
 	.section .rodata
 	.balign 4
 SYM_DATA(repmov_ex_type_uaccess, .long EX_TYPE_UACCESS)
+SYM_DATA(repmov_chain_length, .long ADDITIONS * TURNS)
 
 /* In the order of struct repmov_mman. */
 	.balign 8

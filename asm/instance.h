@@ -10,6 +10,7 @@
  *   REPMOV_ERMS	1 or 0: what the code is told of X86_FEATURE_ERMS
  *   REPMOV_FSRM	1 or 0: the same for X86_FEATURE_FSRM
  *			(neither defined: native, the boot CPU decides)
+ *   REPMOV_TIMED	it is one to be timed
  *   REPMOV_STATIC	choose alternatives while assembling, not at run time
  *   REPMOV_ROUTINE_x	the routine, i.e. which symbol is the entry
  *
@@ -80,8 +81,25 @@
 	.set .Lrepmov_clobbers, \registers
 .endm
 
+/*
+ * What is timed starts 256 bytes: predictors look at more of an address than
+ * the line's bits, and what is compared must lie alike to them.
+ */
+#ifdef REPMOV_TIMED
+#define REPMOV_START			256
+#else
+#define REPMOV_START			64
+#endif
+
+#ifdef REPMOV_ROUTINE_memcpy
+#define REPMOV_ENTRY_START		REPMOV_START
+#else
+/* Behind its site, which starts them. */
+#define REPMOV_ENTRY_START		64
+#endif
+
 #define REPMOV_ALIGN					\
-	.balign 64, 0xcc ASM_NL				\
+	.balign REPMOV_ENTRY_START, 0xcc ASM_NL		\
 	.fill REPMOV_ENTRY, 1, 0xcc ASM_NL
 
 #undef SYM_TYPED_FUNC_START

@@ -25,6 +25,7 @@ enum repmov_kind {
 	REPMOV_CANDIDATE,	/* to be checked and timed */
 	REPMOV_REFERENCE,	/* a candidate with alternatives chosen by the assembler */
 	REPMOV_CONTROL,		/* broken on purpose, must be rejected */
+	REPMOV_TWIN,		/* a candidate once more, to be timed against itself */
 };
 
 struct repmov_instance {
@@ -58,12 +59,27 @@ extern struct repmov_regs repmov_regs_after;
  */
 void repmov_call_checked(const void *fn, void *dst, const void *src, unsigned long len);
 
-/* Calls fn(dst, src, len) `calls` times, at least once. */
-void repmov_call_loop(const void *fn, void *dst, const void *src, unsigned long len,
+/* One call, in a ring of a power of two of them. */
+struct repmov_args {
+	void *dst;
+	const void *src;
+	unsigned long len;
+	unsigned long unused;		/* so that an index grows by a power of two */
+};
+
+/*
+ * Calls fn(dst, src, len) `calls` times, at least once, going round a ring of
+ * n arguments; mask is (n - 1) * sizeof(struct repmov_args).
+ */
+void repmov_call_loop(const void *fn, const struct repmov_args *args, unsigned long mask,
 		      unsigned long calls);
 
 /* A function that does nothing, for what a call by the loop costs. */
 extern const unsigned char repmov_empty[];
+
+/* A function that takes repmov_chain_length cycles, whatever its arguments. */
+extern const unsigned char repmov_chain[];
+extern const unsigned int repmov_chain_length;
 
 /* Plain returns in the lower and the upper half of a 64-byte line. */
 extern const unsigned char repmov_return_low[];

@@ -10,7 +10,7 @@
  * rep_movs_alternative() may be called with it allowed; ours has another name,
  * so objtool is told to leave this one alternative alone.
  */
-	.balign 64, 0xcc
+	.balign REPMOV_START, 0xcc
 SYM_START(REPMOV_SYMBOL, SYM_L_GLOBAL, SYM_A_NONE)
 	ENDBR
 	movq %rdx, %rcx
@@ -29,7 +29,7 @@ SYM_FUNC_END(REPMOV_SYMBOL)
 
 #ifdef REPMOV_ROUTINE_copy_user_enhanced_fast_string
 /* It allows user access itself and returns in eax, so the call is all. */
-	.balign 64, 0xcc
+	.balign REPMOV_START, 0xcc
 SYM_START(REPMOV_SYMBOL, SYM_L_GLOBAL, SYM_A_NONE)
 	ENDBR
 	subq $8, %rsp
