@@ -245,6 +245,8 @@ fn words(error: Error) -> &'static str {
         e if e == ENXIO => "the CPU went offline",
         e if e == EIO => "the clock does not move",
         e if e == ENOENT => "the plan matches no instance",
+        e if e == ESRCH => "mem=user needs a process, and this thread has no memory of one",
+        e if e == EPROTO => "a copy went through that was to fault",
         e if e == EFAULT => "a buffer lacks its guard pages",
         _ => "failed",
     }

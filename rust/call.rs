@@ -80,25 +80,35 @@ pub(crate) unsafe fn watched(
     }
 }
 
-/// Calls a routine `calls` times, at least once.
+/// Calls a routine `calls` times, at least once, with the arguments of a ring in turn.
 ///
 /// # Safety
 ///
-/// `routine` must be an instance's entry or [`empty`], `src` readable and `dst` writable for `len`
-/// bytes, and they must not overlap.
+/// `routine` must be an instance's entry, [`empty`] or [`chain`], and every entry of the ring, of which there
+/// must be a power of two, one that it may be called with: readable and writable memory that does
+/// not overlap, or memory whose faults the routine mends.
 #[inline]
 pub(crate) unsafe fn repeatedly(
     routine: *const c_void,
-    dst: *mut u8,
-    src: *const u8,
-    len: usize,
+    ring: &[bindings::repmov_args],
     calls: u64,
 ) {
+    let mask = ring.len().saturating_sub(1) * size_of::<bindings::repmov_args>();
     // SAFETY: The caller vouches for the arguments.
-    unsafe { bindings::repmov_call_loop(routine, dst.cast(), src.cast(), len, calls as usize) };
+    unsafe { bindings::repmov_call_loop(routine, ring.as_ptr(), mask, calls as usize) };
 }
 
 /// The function that does nothing.
 pub(crate) fn empty() -> *const c_void {
     (&raw const bindings::repmov_empty).cast()
+}
+
+/// The function that takes a known number of the core's cycles, and that number.
+pub(crate) fn chain() -> (*const c_void, u64) {
+    // SAFETY: A constant, in read-only data.
+    let length = unsafe { bindings::repmov_chain_length };
+    (
+        (&raw const bindings::repmov_chain).cast(),
+        u64::from(length),
+    )
 }

@@ -8,9 +8,11 @@ use kernel::prelude::*;
 
 /// What is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+enum Source {
     /// The time-stamp counter, at the frequency the kernel found for it.
     Tsc,
+    /// The same, at the frequency that it was seen to have against the kernel's clock.
+    MeasuredTsc,
     /// The kernel's monotonic clock.
     Ktime,
 }
@@ -29,6 +31,10 @@ pub(crate) struct Clock {
 
 /// Readings from which step and cost are taken.
 const READINGS: usize = 2000;
+
+/// How long the TSC is measured, in nanoseconds: two readings that are wrong by 50 ns each are an
+/// error of 5 in a million.
+const MEASURED: u64 = 20_000_000;
 
 /// The TSC's frequency in kHz, 0 if the kernel has none.
 fn tsc_khz() -> u64 {
@@ -55,22 +61,58 @@ fn rdtsc() -> u64 {
     high << 32 | low
 }
 
+/// The kernel's clock, in nanoseconds.
+fn ktime() -> u64 {
+    // SAFETY: Takes nothing.
+    unsafe { kernel::bindings::ktime_get() as u64 }
+}
+
+/// Whether the CPU says that its TSC runs at one rate for ever.
+fn has_invariant_tsc() -> bool {
+    use core::arch::x86_64::__cpuid;
+
+    // SAFETY: Every x86-64 CPU has the instruction.
+    unsafe { __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx >> 8 & 1 != 0 }
+}
+
+/// Both clocks at one time. Of some tries, the one that took least: nothing came between.
+fn both_clocks() -> (u64, u64) {
+    let (mut best, mut least) = ((0, 0), u64::MAX);
+    for _ in 0..20 {
+        let before = rdtsc();
+        let ns = ktime();
+        let took = rdtsc() - before;
+        if took < least {
+            (best, least) = ((before + took / 2, ns), took);
+        }
+    }
+    best
+}
+
+/// The TSC's frequency by the kernel's clock, over [`MEASURED`] nanoseconds.
+fn measured_hz() -> u64 {
+    let (first_tick, first_ns) = both_clocks();
+    while ktime() - first_ns < MEASURED {
+        core::hint::spin_loop();
+    }
+    let (tick, ns) = both_clocks();
+    divide(u128::from(tick - first_tick) * 1_000_000_000, ns - first_ns)
+}
+
 impl Clock {
-    /// The TSC if the kernel knows its frequency, the kernel's clock otherwise.
+    /// The TSC if its frequency is known to the kernel, or can be measured and does not change;
+    /// the kernel's clock otherwise.
     pub(crate) fn new() -> Result<Clock> {
-        let mut clock = match tsc_khz() {
-            0 => Clock {
-                source: Source::Ktime,
-                hz: 1_000_000_000,
-                step: 0,
-                reading: u64::MAX,
-            },
-            khz => Clock {
-                source: Source::Tsc,
-                hz: khz * 1000,
-                step: 0,
-                reading: u64::MAX,
-            },
+        let (source, hz) = match (tsc_khz(), has_invariant_tsc()) {
+            (0, true) => (Source::MeasuredTsc, measured_hz()),
+            (0, false) => (Source::Ktime, 1_000_000_000),
+            (khz, _) => (Source::Tsc, khz * 1000),
+        };
+        let mut clock = Clock {
+            source,
+            hz,
+            step: 0,
+            reading: u64::MAX,
         };
         let mut last = clock.now();
         for _ in 0..READINGS {
@@ -82,7 +124,7 @@ impl Clock {
             last = now;
         }
         // A clock that does not move measures nothing.
-        if clock.step == 0 {
+        if clock.step == 0 || clock.hz == 0 {
             return Err(EIO);
         }
         Ok(clock)
@@ -92,9 +134,8 @@ impl Clock {
     #[inline(always)]
     pub(crate) fn now(&self) -> u64 {
         match self.source {
-            Source::Tsc => rdtsc(),
-            // SAFETY: Takes nothing.
-            Source::Ktime => unsafe { kernel::bindings::ktime_get() as u64 },
+            Source::Tsc | Source::MeasuredTsc => rdtsc(),
+            Source::Ktime => ktime(),
         }
     }
 
@@ -113,6 +154,11 @@ impl Clock {
     /// Nanoseconds as ticks.
     pub(crate) fn ticks(&self, ns: u64) -> u64 {
         divide(u128::from(ns) * u128::from(self.hz), 1_000_000_000)
+    }
+
+    /// What a reading takes, in ticks.
+    pub(crate) fn reading(&self) -> u64 {
+        self.reading
     }
 
     /// The shortest time that is told from none, in ticks: the larger of step and reading.
@@ -149,6 +195,7 @@ impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.source {
             Source::Tsc => write!(f, "tsc, {} kHz", self.hz / 1000)?,
+            Source::MeasuredTsc => write!(f, "tsc, {} kHz as measured with ktime", self.hz / 1000)?,
             Source::Ktime => f.write_str("ktime, ns")?,
         }
         write!(

@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Reference,
     /// Broken on purpose.
     Control,
+    /// A candidate once more, to be timed against itself.
+    Twin,
 }
 
 /// One row of the table.
@@ -72,6 +74,7 @@ impl Instance {
         match self.0.kind {
             bindings::repmov_kind_REPMOV_CANDIDATE => Kind::Candidate,
             bindings::repmov_kind_REPMOV_REFERENCE => Kind::Reference,
+            bindings::repmov_kind_REPMOV_TWIN => Kind::Twin,
             _ => Kind::Control,
         }
     }
@@ -138,6 +141,18 @@ impl Instance {
             Mask::Native => native(),
             forced => forced,
         }
+    }
+
+    /// Its twin, if it is a candidate that is built twice. (For native, that of the mask that
+    /// native is here.)
+    pub(crate) fn twin(self) -> Option<Instance> {
+        all().find(|other| {
+            other.kind() == Kind::Twin
+                && other.routine() == self.routine()
+                && other.candidate() == self.candidate()
+                && other.mask() == self.demanded()
+                && other.entry() == self.entry()
+        })
     }
 
     /// The reference for that mask; none where the assembler chose the text itself.
@@ -219,6 +234,12 @@ impl Known for Built {
         candidates().any(|i| i.routine() == routine && i.candidate() == name)
     }
 
+    fn is_base(&self, routine: &str, name: &str) -> bool {
+        let twins = all().filter(|i| i.kind() == Kind::Twin);
+        let mut twins = twins.filter(|i| i.routine() == routine);
+        twins.any(|i| i.candidate() == name)
+    }
+
     fn entry(&self, routine: &str, entry: u64) -> bool {
         candidates().any(|i| i.routine() == routine && i.entry() as u64 == entry)
     }
@@ -232,5 +253,9 @@ impl Known for Built {
 
     fn cpu(&self, cpu: u64) -> bool {
         crate::machine::is_online(cpu)
+    }
+
+    fn user(&self) -> bool {
+        !cfg!(CONFIG_UML)
     }
 }

@@ -34,8 +34,10 @@ mod bindings {
 #[path = "core/lib.rs"]
 mod pure;
 
+mod arena;
 mod bench;
 mod call;
+mod cell;
 mod checks;
 mod clock;
 #[cfg(not(CONFIG_UML))]
@@ -44,6 +46,8 @@ mod files;
 mod guard;
 mod instance;
 mod machine;
+#[cfg(not(CONFIG_UML))]
+mod mapping;
 mod run;
 mod symbol;
 mod text;

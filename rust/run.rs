@@ -5,26 +5,35 @@
 //! A window is a number of calls of one cell between two readings of the clock, on one CPU with
 //! interrupts off. The number is chosen once per cell, so that the window is long against the
 //! clock's resolution and short against what interrupts can wait. Rounds go over all cells in
-//! turn, the empty function first, so that drift hits all alike.
+//! turn, forwards and backwards by turns, so that drift and order hit all alike.
 
 use kernel::{
     current,
     error::to_result,
     interrupt::local_interrupt_disable,
-    page::PAGE_SIZE,
     prelude::*, //
 };
 
 use crate::{
-    call,
-    clock::Clock,
-    instance::{
+    arena::{
         self,
-        Built,
-        Instance, //
+        Arena, //
     },
+    call,
+    cell::{
+        self,
+        Cell,
+        What, //
+    },
+    clock::Clock,
     machine,
     pure::{
+        choice::{
+            Choice,
+            Draw,
+            Mem, //
+        },
+        copies::Routine,
         plan::Plan,
         record::{
             self,
@@ -45,29 +54,27 @@ const WINDOW_MAX: u64 = 100_000;
 const WINDOW: u64 = 20_000;
 /// And at least so many times the clock's resolution.
 const STEPS: u64 = 50;
+/// The parts of a window, a power of two, and the calls that each must have at least.
+const PARTS: u64 = 8;
+const PART: u64 = 16;
 /// The worker gives way after so much, in nanoseconds.
 const SLICE: u64 = 10_000_000;
 
-/// An instance at one length and one pair of offsets.
-struct Cell {
-    /// None: the empty function.
-    instance: Option<Instance>,
-    len: usize,
-    src: usize,
-    dst: usize,
-    calls: u64,
-    irqs_on: bool,
-}
-
 /// What a run works on.
-struct Run {
+struct Run<'a> {
+    plan: &'a Plan,
     clock: Clock,
     cells: KVVec<Cell>,
     /// Samples in picoseconds per call, cell by cell.
-    samples: KVVec<u64>,
+    samples: KVVec<i64>,
     rounds: usize,
-    src: VVec<u8>,
-    dst: VVec<u8>,
+    /// Of a window: one only, where the clock is too coarse for shorter ones.
+    parts: u64,
+    arena: Arena,
+    /// The address space whose user memory the arena has.
+    mm: *mut kernel::bindings::mm_struct,
+    /// A copy that was to fault did not.
+    went_through: bool,
 }
 
 /// One window: which round, which cell.
@@ -77,104 +84,124 @@ struct Window {
     at: usize,
 }
 
-fn buffer(len: usize, fill: u8) -> Result<VVec<u8>> {
-    Ok(VVec::from_elem(
-        fill,
-        len.next_multiple_of(PAGE_SIZE),
-        GFP_KERNEL,
-    )?)
-}
+/// A seed for lengths that train a predictor before a window: never one of a round's.
+const TRAINING: u64 = 1 << 32;
 
-impl Run {
-    fn new(plan: &Plan) -> Result<Run> {
-        let mut cells = KVVec::new();
-        cells.push(
-            Cell {
-                instance: None,
-                len: 0,
-                src: 0,
-                dst: 0,
-                calls: 0,
-                irqs_on: false,
-            },
-            GFP_KERNEL,
-        )?;
-        let takes =
-            |i: &Instance| plan.takes(i.routine(), i.candidate(), i.mask(), i.entry() as u64);
-        for instance in instance::candidates().filter(takes) {
-            for len in plan.len.iter() {
-                for src in plan.src.iter() {
-                    for dst in plan.dst.iter() {
-                        let cell = Cell {
-                            instance: Some(instance),
-                            len: len as usize,
-                            src: src as usize,
-                            dst: dst as usize,
-                            calls: 0,
-                            irqs_on: false,
-                        };
-                        cells.push(cell, GFP_KERNEL)?;
-                    }
-                }
-            }
-        }
+impl Run<'_> {
+    fn new(plan: &Plan) -> Result<Run<'_>> {
+        let cells = cell::cells(plan)?;
         let rounds = plan.rounds as usize;
-        let size = plan.buffer() as usize;
+        let arena = Arena::new(plan)?;
+        let mm = match plan.mem.iter().all(|mem| mem == Mem::Kernel) {
+            true => core::ptr::null_mut(),
+            // SAFETY: The task is this one; its address space stays while the run goes on.
+            false => unsafe { (*kernel::task::Task::current_raw()).mm },
+        };
+        let clock = Clock::new()?;
+        let fine = clock.ticks(WINDOW) >= PARTS * STEPS * clock.resolution();
         Ok(Run {
-            clock: Clock::new()?,
+            plan,
+            parts: if fine { PARTS } else { 1 },
+            clock,
             samples: KVVec::from_elem(0, cells.len() * rounds, GFP_KERNEL)?,
             cells,
             rounds,
-            src: buffer(size, 0x5a)?,
-            dst: buffer(size, 0xa5)?,
+            arena,
+            mm,
+            went_through: false,
         })
     }
 
-    /// Ticks that so many calls of a cell take.
-    fn time(&mut self, at: usize, calls: u64) -> u64 {
+    /// Ticks that so many calls of a cell take, less what reading the clock takes. Interrupts are
+    /// off if `quiet`, but not while memory and predictors are made ready.
+    fn time(&mut self, at: usize, calls: u64, round: usize, quiet: bool) -> u64 {
         let cell = &self.cells[at];
-        let routine = cell.instance.map_or(call::empty(), Instance::address);
-        let src = self.src[cell.src..cell.src + cell.len].as_ptr();
-        let dst = self.dst[cell.dst..cell.dst + cell.len].as_mut_ptr();
-        let len = cell.len;
-        // SAFETY: The slices were bounds-checked and are of different buffers; the routine is an
-        // instance or the empty function.
-        let run = |calls| unsafe { call::repeatedly(routine, dst, src, len, calls) };
-        run(1);
-        let start = self.clock.now();
-        run(calls);
-        self.clock.now() - start
+        let routine = match cell.what {
+            What::Timed(timed) => timed.instance.address(),
+            What::Empty => call::empty(),
+            What::Chain => call::chain().0,
+        };
+        let seed = round as u64;
+        let mut ring = self.arena.ring(self.plan, &cell.place, seed | TRAINING);
+        // SAFETY: The arena made the calls for this place, where both sides are long enough, or
+        // fault if the routine is one that mends that. Places of user memory come with its `mm`,
+        // which the worker has taken on.
+        let run = |ring: &[_], calls| unsafe { call::repeatedly(routine, ring, calls) };
+        run(ring, calls.min(ring.len() as u64));
+        if self.plan.draw == Draw::Random {
+            ring = self.arena.ring(self.plan, &cell.place, seed);
+        }
+        if cell.timed().is_some() {
+            arena::flush(&cell.place, ring);
+        }
+        // A loop that is entered in another state may take a cycle more in each iteration to its
+        // end. So a window of many calls is made of parts, each entered anew, behind another
+        // number of calls.
+        let parts = match ring.len() {
+            1 if calls >= PARTS * PART => self.parts,
+            _ => 1,
+        };
+        let mut ticks = 0;
+        for part in 0..parts {
+            if parts > 1 {
+                run(ring, PART);
+            }
+            let calls = (calls * (part + 1) >> parts.ilog2()) - (calls * part >> parts.ilog2());
+            let off = quiet.then(local_interrupt_disable);
+            let start = self.clock.now();
+            run(ring, calls);
+            let took = self.clock.now() - start;
+            drop(off);
+            ticks += took.saturating_sub(self.clock.reading());
+        }
+        ticks
     }
 
-    /// The same with interrupts off unless the cell's calls are too long for that.
-    fn window(&mut self, at: usize) -> u64 {
-        let (calls, irqs_on) = (self.cells[at].calls, self.cells[at].irqs_on);
-        if irqs_on {
-            return self.time(at, calls);
-        }
-        let _off = local_interrupt_disable();
-        self.time(at, calls)
+    /// Makes sure that the copies of a cell fault where they are to, if they are: a time without
+    /// its fault would be no cost of a fix-up.
+    fn must_fault(&mut self, at: usize) {
+        let cell = &self.cells[at];
+        let (Some(timed), Some(byte)) = (cell.timed(), cell.place.fault) else {
+            return;
+        };
+        let call = self.arena.ring(self.plan, &cell.place, 0)[0];
+        // SAFETY: As in `time`.
+        let left = unsafe {
+            timed
+                .instance
+                .copy(call.dst.cast(), call.src.cast(), call.len)
+        };
+        self.went_through |= left < call.len - byte;
     }
 
     /// Finds how many calls of a cell make a window.
     fn calibrate(&mut self, at: usize) {
+        self.must_fault(at);
         let most = self.clock.ticks(WINDOW_MAX) / 2;
         let meant = self
             .clock
             .ticks(WINDOW)
             .max(STEPS * self.clock.resolution())
             .min(most);
+        let limit = self.arena.most_calls(self.plan, &self.cells[at]);
+        let limit = limit.unwrap_or(u64::MAX);
         // With interrupts on first: nobody knows yet how long a call takes. The least of some
         // counts, since an interrupt only makes it longer.
-        let least = |run: &mut Run, calls| (0..3).map(|_| run.time(at, calls)).min().unwrap_or(0);
+        let least = |run: &mut Self, calls| {
+            let times = (0..3).map(|_| run.time(at, calls, 0, false));
+            times.min().unwrap_or(0)
+        };
         let mut calls = 1;
         let mut ticks = least(self, calls);
-        while ticks < meant / 2 {
-            calls *= 2;
+        while ticks < meant / 2 && calls < limit {
+            calls = (2 * calls).min(limit);
             ticks = least(self, calls);
         }
-        self.cells[at].irqs_on = calls == 1 && ticks > most;
-        self.cells[at].calls = (calls * meant).checked_div(ticks).unwrap_or(calls).max(1);
+        let cell = &mut self.cells[at];
+        // A fault of user memory may sleep.
+        cell.irqs_on = calls == 1 && ticks > most || cell.place.mem != Mem::Kernel;
+        let calls = (calls * meant).checked_div(ticks).unwrap_or(calls);
+        cell.calls = calls.clamp(1, limit);
     }
 
     /// Measures from one window on until the slice is over; the next one.
@@ -183,12 +210,17 @@ impl Run {
         let slice = self.clock.ticks(SLICE);
         let Window { mut round, mut at } = from;
         while round < self.rounds && self.clock.now() - start < slice {
-            if self.cells[at].calls == 0 {
-                self.calibrate(at);
+            let cell = match round & 1 {
+                0 => at,
+                _ => self.cells.len() - 1 - at,
+            };
+            if self.cells[cell].calls == 0 {
+                self.calibrate(cell);
             }
-            let ticks = self.window(at);
-            let ps = self.clock.per_call(ticks, self.cells[at].calls);
-            self.samples[at * self.rounds + round] = ps;
+            let (calls, quiet) = (self.cells[cell].calls, !self.cells[cell].irqs_on);
+            let ticks = self.time(cell, calls, round, quiet);
+            let ps = self.clock.per_call(ticks, calls);
+            self.samples[cell * self.rounds + round] = ps as i64;
             at += 1;
             if at == self.cells.len() {
                 at = 0;
@@ -198,57 +230,110 @@ impl Run {
         Window { round, at }
     }
 
-    fn summary(&mut self, at: usize) -> Result<Summary> {
-        let samples = at * self.rounds..(at + 1) * self.rounds;
-        Summary::of(&mut self.samples[samples]).ok_or(EINVAL)
+    /// What a cell's samples say, and the samples themselves as text. To be asked for once.
+    fn summary(&mut self, at: usize, text: &mut Text) -> Result<Summary> {
+        let samples = &mut self.samples[at * self.rounds..(at + 1) * self.rounds];
+        text.clear();
+        text.print(format_args!("{}", record::Samples(samples)))?;
+        Summary::of(samples).ok_or(EINVAL)
     }
 
-    fn print(&mut self, plan: &Plan, cpu: u32, out: &mut Text) -> Result {
+    fn print(&mut self, cpu: u32, out: &mut Text) -> Result {
         line!(out, "{}", record::VERSION)?;
         machine::print(out, &self.clock)?;
         line!(out, "# pinned to cpu: {cpu}")?;
-        line!(out, "# plan: {plan}")?;
-        let empty = self.summary(0)?;
+        let named = |cell: &&Cell| cell.timed().is_some_and(|t| t.candidate == record::TWIN);
+        if let Some(twin) = self.cells.iter().find(named).and_then(Cell::timed) {
+            let (twin, of) = (record::TWIN, twin.instance.candidate());
+            line!(out, "# aa: {twin} is {of}, assembled a second time")?;
+        }
+        line!(out, "# plan: {}", self.plan)?;
+        let mut samples = Text::new();
+        let mut empties = KVVec::new();
+        let empty = |cell: &Cell| matches!(cell.what, What::Empty);
+        for at in 0..self.cells.iter().filter(|&cell| empty(cell)).count() {
+            let summary = self.summary(at, &mut samples)?;
+            line!(
+                out,
+                "# empty call: {}: min {} ns, median {} ns, of {} calls per window",
+                self.cells[at].place.cache.word(),
+                record::Ns(summary.min),
+                record::Ns(summary.median),
+                self.cells[at].calls
+            )?;
+            empties.push(summary, GFP_KERNEL)?;
+        }
+        self.print_clock(empties.len(), out)?;
+        line!(out, "{}", record::COLUMNS)?;
+        let first = empties.len() + 1;
+        for at in first..self.cells.len() {
+            let summary = self.summary(at, &mut samples)?;
+            let empty = &empties[self.cells[at].empty];
+            self.row(at, &summary, empty, &samples, out)?;
+        }
+        line!(out, "{}", record::End((self.cells.len() - first) as u64))
+    }
+
+    /// The core's clock in each round, by the chain.
+    fn print_clock(&mut self, chain: usize, out: &mut Text) -> Result {
+        let (_, cycles) = call::chain();
+        let samples = &mut self.samples[chain * self.rounds..(chain + 1) * self.rounds];
+        for sample in samples.iter_mut() {
+            // Picoseconds of so many cycles to MHz.
+            let mhz = (cycles * 1_000_000).checked_div(*sample as u64);
+            *sample = mhz.unwrap_or(0) as i64;
+        }
+        let clock = Summary::of(samples).ok_or(EINVAL)?;
         line!(
             out,
-            "# empty call: min {} ns, median {} ns, of {} calls per window",
-            record::Ns(empty.min as i64),
-            record::Ns(empty.median as i64),
-            self.cells[0].calls
-        )?;
-        line!(out, "{}", record::COLUMNS)?;
-        for at in 1..self.cells.len() {
-            let summary = self.summary(at)?;
-            let cell = &self.cells[at];
-            let Some(instance) = cell.instance else {
-                continue;
-            };
-            let row = Row {
-                routine: instance.routine(),
-                candidate: instance.candidate(),
-                mask: instance.mask().name(),
-                entry: instance.entry() as u64,
-                len: cell.len as u64,
-                src: cell.src as u64,
-                dst: cell.dst as u64,
-                irqs_on: cell.irqs_on,
-                calls: cell.calls,
-                rounds: self.rounds as u64,
-                min: summary.min as i64,
-                median: summary.median as i64,
-                mad: summary.mad as i64,
-                net_min: summary.min as i64 - empty.min as i64,
-                net_median: summary.median as i64 - empty.median as i64,
-            };
-            line!(out, "{row}")?;
-        }
-        Ok(())
+            "# core clock: {} MHz, deviating by {}, by a chain of additions",
+            clock.median,
+            clock.mad
+        )
+    }
+
+    fn row(
+        &mut self,
+        at: usize,
+        summary: &Summary,
+        empty: &Summary,
+        samples: &Text,
+        out: &mut Text,
+    ) -> Result {
+        let cell = &self.cells[at];
+        let (dst, src) = self.arena.offsets(&cell.place);
+        let Some(timed) = cell.timed() else {
+            return Ok(());
+        };
+        let row = Row {
+            routine: timed.instance.routine(),
+            candidate: timed.candidate,
+            mask: timed.mask,
+            entry: timed.instance.entry() as u64,
+            len: cell.place.len as u64,
+            src: src as u64,
+            dst: dst as u64,
+            mem: cell.place.mem.word(),
+            cache: cell.place.cache.word(),
+            fault: cell.place.fault.map(|byte| byte as u64),
+            draw: self.plan.draw.word(),
+            irqs_on: cell.irqs_on,
+            calls: cell.calls,
+            rounds: self.rounds as u64,
+            min: summary.min,
+            median: summary.median,
+            mad: summary.mad,
+            net_min: summary.min - empty.min,
+            net_median: summary.median - empty.median,
+            samples: core::str::from_utf8(samples.as_bytes()).map_err(|_| EINVAL)?,
+        };
+        line!(out, "{row}")
     }
 }
 
 /// What the worker on the chosen CPU gets.
-struct Slice<'a> {
-    run: &'a mut Run,
+struct Slice<'a, 'b> {
+    run: &'a mut Run<'b>,
     next: Window,
 }
 
@@ -259,8 +344,18 @@ struct Slice<'a> {
 /// `slice` must point to a [`Slice`] that nobody else uses meanwhile.
 unsafe extern "C" fn work(slice: *mut c_void) -> c_int {
     // SAFETY: As the caller promises.
-    let slice = unsafe { &mut *slice.cast::<Slice<'_>>() };
+    let slice = unsafe { &mut *slice.cast::<Slice<'_, '_>>() };
+    let mm = slice.run.mm;
+    if !mm.is_null() {
+        // SAFETY: A kernel thread without an address space of its own. The one it takes on is that
+        // of the thread which waits for this one.
+        unsafe { kernel::bindings::kthread_use_mm(mm) };
+    }
     slice.next = slice.run.slice(slice.next);
+    if !mm.is_null() {
+        // SAFETY: Taken on above.
+        unsafe { kernel::bindings::kthread_unuse_mm(mm) };
+    }
     0
 }
 
@@ -269,11 +364,9 @@ unsafe extern "C" fn work(slice: *mut c_void) -> c_int {
 /// # Errors
 ///
 /// [`EINTR`] if a signal ended it, [`ENOMEM`], [`ENXIO`] if the CPU went away, [`EIO`] if the
-/// clock does not move.
+/// clock does not move, [`ESRCH`] if there is no process whose memory could be used,
+/// [`EPROTO`] if a copy went through that was to fault.
 pub(crate) fn run(plan: &Plan, out: &mut Text, progress: impl Fn(usize, usize)) -> Result {
-    if plan.cells(&Built) == 0 {
-        return Err(ENOENT);
-    }
     let cpu = match plan.cpu {
         Some(cpu) => cpu as u32,
         // SAFETY: Takes nothing. Any CPU will do; this one is as good as the next.
@@ -296,6 +389,9 @@ pub(crate) fn run(plan: &Plan, out: &mut Text, progress: impl Fn(usize, usize)) 
             kernel::bindings::smp_call_on_cpu(cpu, Some(work), (&raw mut slice).cast(), false)
         })?;
         next = slice.next;
+        if run.went_through {
+            return Err(EPROTO);
+        }
     }
-    run.print(plan, cpu, out)
+    run.print(cpu, out)
 }

@@ -18,6 +18,10 @@ impl Text {
         &self.0
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// Formats behind what is there.
     pub(crate) fn print(&mut self, args: fmt::Arguments<'_>) -> Result {
         fmt::Write::write_fmt(self, args).map_err(|_| ENOMEM)

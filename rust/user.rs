@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! The copies of user memory on real user memory, with SMAP on if the CPU has it.
-//!
-//! The mappings are made in the address space of whoever reads `verify`, or in one that KUnit gives
-//! its thread, and taken away again.
-
-use core::ptr;
 
 use kernel::{
-    bindings,
     page::PAGE_SIZE,
-    prelude::*,
-    uaccess::{
-        UserPtr,
-        UserSlice, //
-    },
+    prelude::*, //
 };
 
 use crate::{
-    bindings::repmov_mman,
     instance::Instance,
+    mapping::{
+        self,
+        Mapping, //
+    },
     pure::{
         copies::{
             Routine,
@@ -39,66 +32,6 @@ use crate::{
 
 /// Lengths that are tried, besides all of a page.
 const LONGEST: usize = 136;
-
-/// Gives a thread without user memory some, where that can be done; whether there is any.
-fn has_memory() -> bool {
-    // SAFETY: The task is this one.
-    let mm = unsafe { (*kernel::task::Task::current_raw()).mm };
-    if !mm.is_null() {
-        return true;
-    }
-    #[cfg(CONFIG_KUNIT = "y")]
-    {
-        // SAFETY: A thread of KUnit's, which has no mm yet and takes this one with it.
-        kernel::kunit::in_kunit_test() && unsafe { bindings::kunit_attach_mm() == 0 }
-    }
-    #[cfg(not(CONFIG_KUNIT = "y"))]
-    false
-}
-
-/// Anonymous pages of this process.
-struct Mapping {
-    address: usize,
-    len: usize,
-}
-
-impl Mapping {
-    /// Maps pages that may be read, and written or not, at an address or wherever there is room.
-    fn new(at: Option<usize>, pages: usize, writable: bool) -> Result<Mapping> {
-        let len = pages * PAGE_SIZE;
-        // SAFETY: Constants, in read-only data.
-        let mman = unsafe { repmov_mman };
-        let rights = mman.prot_read | if writable { mman.prot_write } else { 0 };
-        let fixed = at.map_or(0, |_| mman.map_fixed);
-        let flags = mman.map_private | mman.map_anonymous | fixed;
-        // SAFETY: New pages; a fixed address is only given inside a mapping of ours.
-        let address =
-            unsafe { bindings::vm_mmap(ptr::null_mut(), at.unwrap_or(0), len, rights, flags, 0) };
-        if address > usize::MAX - 4096 {
-            return Err(Error::from_errno(address as i32));
-        }
-        Ok(Mapping { address, len })
-    }
-
-    fn slice(&self, offset: usize, len: usize) -> UserSlice {
-        UserSlice::new(UserPtr::from_addr(self.address + offset), len)
-    }
-
-    fn fill(&self, offset: usize, bytes: &[u8]) -> Result {
-        self.slice(offset, bytes.len()).writer().write_slice(bytes)
-    }
-
-    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result {
-        self.slice(offset, bytes.len()).reader().read_slice(bytes)
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: The pages are ours. A failure leaves them to the end of the process.
-        unsafe { bindings::vm_munmap(self.address, self.len) };
-    }
-}
 
 /// One copy between the kernel's buffer and user memory, judged.
 struct Copy<'a> {
@@ -120,7 +53,7 @@ impl Copy<'_> {
         reach: usize,
     ) -> Result<core::result::Result<(), Failure>> {
         let offset = self.end - reach;
-        let address = self.user.address + offset;
+        let address = self.user.address() + offset;
         let pattern = |i: usize| (i % 127) as u8;
         let from_user = self.side == Side::Source;
         // What is copied, and what it is copied over.
@@ -213,16 +146,11 @@ pub(crate) fn check(
     instance: Instance,
     step: usize,
 ) -> Result<Option<core::result::Result<(), Failure>>> {
-    if !has_memory() {
+    if !mapping::give() {
         return Ok(None);
     }
-    let mut absent = Mapping::new(None, 2, true)?;
-    // SAFETY: The second page is ours, and from here on nobody's.
-    unsafe { bindings::vm_munmap(absent.address + PAGE_SIZE, PAGE_SIZE) };
-    absent.len = PAGE_SIZE;
-    let protected = Mapping::new(None, 2, true)?;
-    // It lies inside `protected`, which unmaps it.
-    core::mem::forget(Mapping::new(Some(protected.address + PAGE_SIZE), 1, false)?);
+    let absent = Mapping::before_nothing(1)?;
+    let protected = Mapping::before_read_only(1)?;
 
     for (user, side) in [
         (&absent, Side::Source),
@@ -247,8 +175,8 @@ pub(crate) fn check(
 fn first_touch(instance: Instance) -> Result<core::result::Result<(), Failure>> {
     let mut kernel = KVVec::from_elem(CANARY, PAGE_SIZE, GFP_KERNEL)?;
     for side in [Side::Source, Side::Destination] {
-        let fresh = Mapping::new(None, 2, true)?;
-        let address = fresh.address + PAGE_SIZE / 2;
+        let fresh = Mapping::new(2)?;
+        let address = fresh.address() + PAGE_SIZE / 2;
         let buffer = kernel.as_mut_ptr();
         let (dst, src, want) = match side {
             Side::Source => (buffer, address as *const u8, 0),
