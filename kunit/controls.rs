@@ -126,10 +126,29 @@ mod controls {
         rejects(Check::UserMemory, "toomany", Reason::Outside)
     }
 
+    /// Takes a destination for written that can be read. Only where it may not be written is that
+    /// wrong, and only there does it go wrong.
+    #[test]
+    fn user_memory_read_only() -> Result {
+        rejects(Check::UserMemory, "readonly", Reason::Fault)
+    }
+
+    /// Gives up where nothing faults, in copies that only the pages of first touch get.
+    #[test]
+    fn user_memory_on_first_touch() -> Result {
+        rejects(Check::UserMemory, "givesup", Reason::ReturnValue)
+    }
+
     /// An access without an entry: to be reported, not to be run into.
     #[test]
     fn missing_table_entry() -> Result {
-        rejects(Check::ExceptionTable, "noentry", Reason::Entries)
+        rejects(Check::ExceptionTable, "noentry", Reason::NoEntry)
+    }
+
+    /// An entry that mends any fault, and not only one of user access.
+    #[test]
+    fn table_entry_of_another_type() -> Result {
+        rejects(Check::ExceptionTable, "wrongtype", Reason::EntryType)
     }
 
     /// A fix-up that says one byte less is left than is.

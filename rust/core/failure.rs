@@ -190,8 +190,12 @@ pub enum Reason {
     Access,
     /// What is left after a fault.
     Fault,
-    /// The exception table.
-    Entries,
+    /// An access without an entry in the exception table.
+    NoEntry,
+    /// An entry of another type than for user access.
+    EntryType,
+    /// An entry that lies inside an instruction.
+    EntryInside,
     /// The patched text.
     Text,
     /// A return without its thunk.
@@ -211,9 +215,9 @@ impl Failure {
             Failure::Direction { .. } => Reason::Direction,
             Failure::Access { .. } => Reason::Access,
             Failure::Fault { .. } => Reason::Fault,
-            Failure::NoEntry { .. } | Failure::EntryType { .. } | Failure::EntryInside { .. } => {
-                Reason::Entries
-            }
+            Failure::NoEntry { .. } => Reason::NoEntry,
+            Failure::EntryType { .. } => Reason::EntryType,
+            Failure::EntryInside { .. } => Reason::EntryInside,
             Failure::Entry { .. }
             | Failure::Undecodable { .. }
             | Failure::Text { .. }
