@@ -13,7 +13,7 @@ REPMOV := '$(REPMOV_CACHE)/target/release/repmov'
 # Kbuild must not take ARCH=um, which is kunit's, for the module's.
 KBUILD = $(MAKE) -C '$(KDIR)' M='$(CURDIR)' ARCH=x86_64
 
-.PHONY: module modules run check kunit setup shell tool kdir clean modules_install rust-analyzer help
+.PHONY: module modules run time report table cmp rank reference readme check kunit setup shell tool kdir clean modules_install rust-analyzer help
 
 ifneq ($(KDIR),)
 module modules: kdir
@@ -25,6 +25,23 @@ endif
 
 run check setup: tool
 	@$(REPMOV) $@
+
+time: tool
+	@$(REPMOV) time $(if $(PLAN),--plan '$(PLAN)') $(if $(LAB),--lab '$(LAB)') $(if $(RUNS),--runs '$(RUNS)')
+
+report table rank: tool
+	@$(REPMOV) $@ $(RECORD)
+
+cmp: tool
+	@$(REPMOV) cmp $(A) $(B)
+
+# All experiments, for the README, on the machine at hand.
+reference: tool
+	@$(REPMOV) time --plan all --out results/reference
+	@$(REPMOV) readme
+
+readme: tool
+	@$(REPMOV) readme
 
 kunit: tool
 	@$(REPMOV) kunit --arch $(ARCH)
@@ -54,6 +71,9 @@ kdir:
 
 help:
 	@echo 'make run               check and time every candidate in a guest'
+	@echo 'make time [PLAN=] [LAB=] [RUNS=]  time a plan natively, keep the record'
+	@echo 'make report|table|rank RECORD=FILE...  what records say; make cmp A= B='
+	@echo 'make reference         time all plans for the README; make readme'
 	@echo 'make check             run all tests'
 	@echo 'make kunit [ARCH=um]   run the KUnit suites; or ARCH=x86_64'
 	@echo 'make module            build repmov.ko for the stock kernel'

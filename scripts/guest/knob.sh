@@ -53,7 +53,7 @@ rows() {
 cd /
 mkdir -p /tmp
 echo "KTAP version 1"
-echo "1..40"
+echo "1..58"
 
 modes=$(stat -c '%a' $D/instances $D/plan $D/run $D/timings $D/verify $D/status | tr '\n' ' ')
 [ "$modes" = "400 600 200 400 600 400 " ]
@@ -78,9 +78,19 @@ refused candidate_of_another_routine "$INVALID" "erms512: there is none" \
 refused entry_that_was_not_built "$INVALID" "entry: not an entry" "entry=8"
 refused len_above_the_limit "$RANGE" "len: outside 0 to 16777216" "len=16777217"
 refused cpu_that_is_not_there "$RANGE" "CPU 4000 is not online" "cpu=4000"
+U="routine=rep_movs_alternative"
+refused user_memory_with_memcpy "$INVALID" "mem: memcpy has no fix-ups" "mem=user"
+refused fault_with_memcpy "$INVALID" "fault: memcpy has no fix-ups" "fault=1 len=8"
+refused fault_beyond_len "$RANGE" "fault: beyond the shortest len=8" "$U fault=8 len=8-64"
+refused fault_and_its_place "$INVALID" "src: the place of the fault" "$U fault=3 len=8 src=5"
+refused fault_that_is_not_hot "$INVALID" "cache: other than hot" "$U fault=3 len=8 cache=cold-src"
+refused memory_that_does_not_exist "$INVALID" "disk: there is none" "$U mem=disk"
+refused cache_that_does_not_exist "$INVALID" "l3: there is none" "cache=l3"
+refused weights_without_drawing "$INVALID" "weight: is for draw=random" "weight=1 len=8"
+refused weights_for_other_lengths "$INVALID" "2 weights for the 1 items" "draw=random weight=1,2 len=8"
 refused a_thousand_million_cells "$BIG" "cells are more than" \
 	"candidate=orig mask=e0f0 len=0-999 src=0-999 dst=0-999"
-refused too_long_to_run "$BIG" "would take about" "len=0-6000 rounds=1001 buffers=48M"
+refused too_long_to_run "$BIG" "would take about" "len=0-4000 rounds=1001 buffers=48M"
 refused more_memory_than_allowed "$BIG" "say buffers=" "len=16M"
 refused more_than_a_page "$BIG" "more than 4096 bytes" "len=$(yes 1, | head -c 7000 | tr -d '\n')0"
 
@@ -93,15 +103,50 @@ result $? depth_that_does_not_exist "$(err)"
 
 accepted lists_and_ranges "candidate=orig,erms512 mask=e1f0,native entry=0,48 len=0-64,128,4096"
 echo 1 > $D/run
-[ "$(rows)" = $((2 * 2 * 2 * 67)) ]
+[ "$(rows)" = $((3 * 2 * 2 * 67)) ]
 result $? a_row_for_every_cell "$(rows) rows"
 [ "$(head -1 $D/status)" = idle ] && ! grep -q error $D/status
 result $? success_clears_the_error "$(cat $D/status)"
 
 accepted another_routine "routine=rep_movs_alternative candidate=orig,movsq mask=e0f0"
 echo 1 > $D/run
-[ "$(grep -c '^rep_movs_alternative' $D/timings)" = 26 ]
+[ "$(grep -c '^rep_movs_alternative' $D/timings)" = 3 ]
 result $? times_another_routine "$(grep -c '^rep_movs' $D/timings) rows"
+
+# Rows of the last record whose column is that word.
+having() {
+	grep -v -e '^#' -e '^routine' $D/timings | cut -f $1 | grep -c "^$2\$"
+}
+
+echo "$U candidate=movsq mask=e0f0,e1f0 len=64,256 mem=all" > $D/plan
+echo 1 > $D/run
+[ "$(having 8 kernel) $(having 8 from-user) $(having 8 to-user)" = "12 12 12" ]
+result $? times_user_memory "$(rows) rows; $(cat $D/status)"
+[ "$(having 12 on)" = 24 ]
+result $? user_memory_keeps_interrupts_on "$(having 12 on)"
+echo "$U candidate=all mask=e0f0,e1f1 len=64 mem=all fault=0,13,63" > $D/plan
+echo 1 > $D/run
+[ "$(having 10 0) $(having 10 13) $(having 10 63)" = "24 24 24" ]
+result $? times_faults "$(rows) rows; $(cat $D/status)"
+[ "$(grep 'to-user' $D/timings | cut -f 10,7 | sort -u | tr '\t\n' '/ ')" = "0/0 4033/63 4083/13 " ]
+result $? faults_are_where_they_were_asked_for "$(grep 'to-user' $D/timings | cut -f 10,7 | sort -u)"
+echo "routine=copy_user_enhanced_fast_string mask=e0f0" > $D/plan
+echo 1 > $D/run
+[ "$(rows)" = $((3 * 64)) ]
+result $? lengths_of_its_patch_by_default "$(rows) rows"
+
+echo "candidate=all mask=e0f0,e0f1 len=512,4096 cache=all" > $D/plan
+echo 1 > $D/run
+[ "$(having 9 hot) $(having 9 l2-src) $(having 9 cold-src) $(having 9 cold-dst)" = "16 16 16 16" ]
+result $? times_caches "$(rows) rows; $(cat $D/status)"
+echo "candidate=all mask=e0f0 len=0-8,64 draw=random weight=3,1" > $D/plan
+echo 1 > $D/run
+[ "$(having 11 random) $(having 5 19)" = "4 4" ]
+result $? times_drawn_lengths "$(rows) rows; $(cat $D/status)"
+[ "$(having 2 aa) $(tail -1 $D/timings)" = "1 # end: 4 rows" ]
+result $? the_record_says_where_it_ends "$(tail -1 $D/timings)"
+grep -q '^# aa: aa is orig, assembled a second time$' $D/timings
+result $? the_record_says_what_aa_is "$(grep '^# aa' $D/timings)"
 
 echo "candidate=orig mask=e0f0 len=8 cpu=0" > $D/plan
 echo 1 > $D/run
@@ -109,10 +154,10 @@ grep -q '^# pinned to cpu: 0$' $D/timings
 result $? runs_on_the_cpu_asked_for "$(grep pinned $D/timings)"
 
 accepted sixteen_megabytes_on_request \
-	"candidate=orig mask=e0f0 entry=0 len=16777216 src=0 dst=0 rounds=3 buffers=50331648" \
+	"candidate=orig mask=e0f0 entry=0 len=16777216 src=0 dst=0 mem=kernel cache=hot fault=none draw=each rounds=3 buffers=50331648" \
 	2> /dev/null
 echo 1 > $D/run
-[ "$(grep '^memcpy' $D/timings | cut -f 8)" = on ]
+[ "$(grep '^memcpy' $D/timings | cut -f 12 | sort -u)" = on ]
 result $? long_calls_keep_interrupts_on_and_say_so "$(grep '^memcpy' $D/timings)"
 
 # A plan that takes some seconds, while others come by.

@@ -2,24 +2,31 @@
 
 //! `repmov run`: is the code right, and how long does it take.
 
-use anyhow::{ensure, Context, Result};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use anyhow::{ensure, Result};
+use std::path::Path;
 use std::time::Duration;
 
-use crate::boot::{Accel, Boot, Machine};
+use crate::admit::{admit, Alike};
+use crate::boot::{Boot, Machine};
 use crate::cache::Cache;
-use crate::initramfs;
+use crate::contrast::Chosen;
+use crate::experiment::Experiment;
+use crate::initramfs::{self, Contents};
 use crate::ktap::{Results, Status};
 use crate::kvm;
 use crate::lab::Lab;
 use crate::module;
+use crate::origin;
 use crate::progress::Progress;
-use crate::table::Record;
+use crate::record;
+use crate::tell;
+use crate::time;
 
 /// Said of everything that was timed under TCG.
 pub const EMULATED: &str = "emulated: these times say nothing about hardware";
+
+/// How long a boot may take with all its jobs.
+pub const LIMIT: Duration = Duration::from_secs(600);
 
 /// Has the kernel apply the mitigation on every CPU.
 pub const ITS: &str = "indirect_target_selection=force";
@@ -27,9 +34,11 @@ pub const ITS: &str = "indirect_target_selection=force";
 /// Builds the module, boots it, prints the verdicts and the times. False if a check failed.
 pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Result<bool> {
     let module = module::build(cache, lab, checkout)?;
-    let machine = machine(cache, lab, checkout, &module, silence)?;
+    let experiment = Experiment::default_set();
+    let plans = experiment.plans.join("\n") + "\n";
+    let machine = machine(cache, lab, checkout, &module, &plans, silence)?;
     let progress = Progress::start("boot");
-    let jobs = ["info", "instances", "quick", "timings"]
+    let jobs = ["info", "instances", "quick", "plans"]
         .map(str::to_string)
         .to_vec();
     let boot = Boot {
@@ -43,7 +52,11 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
     println!();
     let right = verdicts(&results);
     println!("(thin sweeps, to be repeated while editing; make check makes the full ones)");
-    times(checkout, lab, machine.accel, sent.text("timings")?)?;
+    let lab = format!("qemu-{}", machine.accel.name());
+    let mut facts = time::common(checkout, &lab, &experiment, 1)?;
+    facts.extend(origin::guest(sent.text("info")?));
+    let text = origin::add(sent.text("plans")?, &facts);
+    tell(&time::keep(checkout, "run", &text)?, text)?;
     Ok(right)
 }
 
@@ -53,6 +66,7 @@ pub fn machine(
     lab: &Lab,
     checkout: &Path,
     module: &Path,
+    plans: &str,
     silence: Duration,
 ) -> Result<Machine> {
     ensure!(
@@ -61,15 +75,16 @@ pub fn machine(
         lab.image.display()
     );
     let initrd = cache.path("initrd.cpio");
-    initramfs::write(
-        &initrd,
-        &lab.busybox,
-        module,
-        &checkout.join("scripts/guest"),
-    )?;
+    let contents = Contents {
+        busybox: &lab.busybox,
+        module: Some(module),
+        guest: &checkout.join("scripts/guest"),
+        plans,
+    };
+    initramfs::write(&initrd, &contents)?;
     let accel = kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?;
     let (root, qemu, kernel) = (lab.root.clone(), lab.qemu.clone(), lab.image.clone());
-    let limit = Duration::from_secs(600);
+    let limit = LIMIT;
     Ok(Machine {
         root,
         qemu,
@@ -105,11 +120,12 @@ fn verdicts(results: &Results) -> bool {
         }
         println!("{line}");
         for case in failed {
-            println!(
-                "    {}: {}",
-                case.name,
-                case.message.replace('\n', "\n        ")
-            );
+            // Its words begin with its name, if it had any.
+            let said = match case.message.as_str() {
+                "" => &case.name,
+                message => message,
+            };
+            println!("    {}", said.replace('\n', "\n        "));
         }
     }
     if let Some(problem) = results.problem() {
@@ -118,54 +134,14 @@ fn verdicts(results: &Results) -> bool {
     results.good()
 }
 
-/// Prints the times and keeps the record.
-fn times(checkout: &Path, lab: &Lab, accel: Accel, timings: &str) -> Result<()> {
-    let record = Record::parse(timings)?;
-    println!("\nns per call, less an empty call: least and median");
-    if accel == Accel::Tcg {
-        println!("{EMULATED}");
-    }
-    print!("{}", record.tables());
-    if record.irqs_on() {
-        println!("* timed with interrupts on: a single call takes longer than a window may");
-    }
+/// Prints what a record says, and where it is.
+pub fn tell(path: &Path, text: String) -> Result<()> {
+    let name = path.display().to_string();
+    let files = [record::File { name, text }];
+    let parts = record::parts(&files)?;
+    let stamp = admit(&parts, Alike::Machine, true)?;
     println!();
-    for (key, value) in &record.headers {
-        println!("{key}: {value}");
-    }
-    let lab_name = format!("qemu-{}", accel.name());
-    println!("lab: {lab_name}");
-    if accel == Accel::Tcg {
-        println!("{EMULATED}");
-    }
-    println!(
-        "record: {}",
-        keep(checkout, lab, accel, &lab_name, timings)?.display()
-    );
+    print!("{}", tell::text(&parts, Chosen::default(), stamp)?);
+    println!("\nrecord: {}", path.display());
     Ok(())
-}
-
-/// Writes the record to results/, with the lab among its first lines.
-fn keep(
-    checkout: &Path,
-    lab: &Lab,
-    accel: Accel,
-    lab_name: &str,
-    timings: &str,
-) -> Result<PathBuf> {
-    let date = Command::new("date")
-        .arg("+%Y-%m-%dT%H%M%S")
-        .output()
-        .context("date")?;
-    let date = String::from_utf8_lossy(&date.stdout).trim().to_string();
-    let folder = checkout.join("results");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let path = folder.join(format!("{date}-{lab_name}-{}.tsv", lab.release));
-    let (version, rest) = timings.split_once('\n').unwrap_or((timings, ""));
-    let mut text = format!("{version}\n# lab: {lab_name}\n");
-    if accel == Accel::Tcg {
-        text += &format!("# note: {EMULATED}\n");
-    }
-    fs::write(&path, text + rest).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path)
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! One boot of a kernel in QEMU: its jobs, or in words why they were not done.
+//! One boot of a kernel, in QEMU or as a process: its jobs, or in words why they were not done.
 
 use anyhow::{anyhow, bail, Context, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::cache::Cache;
@@ -25,7 +25,10 @@ const QUICK: &str = "cryptomgr.notests no_timer_check random.trust_cpu=on";
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Accel {
     Kvm,
+    /// QEMU, one by one.
     Tcg,
+    /// The machine: the kernel is a process of it.
+    Um,
 }
 
 impl Accel {
@@ -33,14 +36,16 @@ impl Accel {
         match self {
             Accel::Kvm => "kvm",
             Accel::Tcg => "tcg",
+            Accel::Um => "um",
         }
     }
 }
 
 /// What all boots have in common.
 pub struct Machine {
-    /// Where QEMU runs.
+    /// Where QEMU or the kernel runs.
     pub root: Root,
+    /// Nothing runs it if the kernel is a process.
     pub qemu: PathBuf,
     pub accel: Accel,
     pub kernel: PathBuf,
@@ -82,39 +87,18 @@ impl Machine {
         for path in [&console, &results] {
             File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        let root = match self.accel {
-            Accel::Kvm => self.root.with_device("kvm"),
-            Accel::Tcg => self.root.clone(),
+        let mut command = match self.accel {
+            Accel::Um => self.process(cache, boot, &results)?,
+            _ => self.qemu(cache, boot, &[&console, &results])?,
         };
-        let append = format!(
-            "console=ttyS0 panic=-1 {QUICK} {} REPMOV_JOBS={}",
-            boot.append.join(" "),
-            boot.jobs.join(",")
-        );
-        let mut qemu = root.command(&self.qemu, cache.dir())?;
-        qemu.args([
-            "-nodefaults",
-            "-no-reboot",
-            "-display",
-            "none",
-            "-m",
-            "1024",
-            "-cpu",
-            "max",
-        ]);
-        qemu.args(["-accel", self.accel.name()])
-            .arg("-kernel")
-            .arg(&self.kernel);
-        qemu.arg("-initrd")
-            .arg(&self.initrd)
-            .args(["-append", &append]);
-        for path in [&console, &results] {
-            qemu.arg("-serial").arg(format!("file:{}", path.display()));
-        }
-        qemu.stdout(Stdio::null()).stderr(File::create(&errors)?);
-        let mut child = qemu
+        match self.accel {
+            Accel::Um => command.stdout(File::options().append(true).open(&console)?),
+            _ => command.stdout(Stdio::null()),
+        };
+        command.stderr(File::create(&errors)?);
+        let mut child = command
             .spawn()
-            .with_context(|| format!("cannot start: {}", shown(&qemu)))?;
+            .with_context(|| format!("cannot start: {}", shown(&command)))?;
         let guard = stop::guard(child.id());
         let mut watch = Watch::start(self, &console, &results);
         let end = loop {
@@ -135,6 +119,50 @@ impl Machine {
             Err(why) if early => Attempt::Early(why),
             result => Attempt::Ended(result),
         })
+    }
+
+    /// QEMU, with the console and what the guest sends in files.
+    fn qemu(&self, cache: &Cache, boot: &Boot, files: &[&Path]) -> Result<Command> {
+        let root = match self.accel {
+            Accel::Kvm => self.root.with_device("kvm"),
+            _ => self.root.clone(),
+        };
+        let append = format!("console=ttyS0 panic=-1 {QUICK} {}", boot.words());
+        let mut qemu = root.command(&self.qemu, cache.dir())?;
+        qemu.args(["-nodefaults", "-no-reboot", "-display", "none"]);
+        qemu.args(["-m", "1024", "-cpu", "max"]);
+        qemu.args(["-accel", self.accel.name()])
+            .arg("-kernel")
+            .arg(&self.kernel);
+        qemu.arg("-initrd")
+            .arg(&self.initrd)
+            .args(["-append", &append]);
+        for path in files {
+            qemu.arg("-serial").arg(format!("file:{}", path.display()));
+        }
+        Ok(qemu)
+    }
+
+    /// The kernel itself, whose init writes to a file of the host's.
+    fn process(&self, cache: &Cache, boot: &Boot, results: &Path) -> Result<Command> {
+        let mut kernel = self.root.command(&self.kernel, cache.dir())?;
+        kernel.args(["mem=256M", "con0=fd:0,fd:1", "console=tty0", "panic=-1"]);
+        kernel.arg("rdinit=/init");
+        kernel.arg(format!("initrd={}", self.initrd.display()));
+        kernel.arg(format!("REPMOV_OUT={}", results.display()));
+        kernel.args(boot.words().split_whitespace());
+        Ok(kernel)
+    }
+}
+
+impl Boot {
+    /// What it says on the kernel's command line.
+    fn words(&self) -> String {
+        format!(
+            "{} REPMOV_JOBS={}",
+            self.append.join(" "),
+            self.jobs.join(",")
+        )
     }
 }
 

@@ -9,8 +9,25 @@ use std::path::Path;
 const FOLDER: u32 = 0o040755;
 const FILE: u32 = 0o100755;
 
-/// Writes the archive `to`: busybox, the module, and the scripts of folder `guest`.
-pub fn write(to: &Path, busybox: &Path, module: &Path, guest: &Path) -> Result<()> {
+/// What an archive is made of.
+pub struct Contents<'a> {
+    pub busybox: &'a Path,
+    /// None: the kernel has it built in.
+    pub module: Option<&'a Path>,
+    /// The folder of init and the scripts.
+    pub guest: &'a Path,
+    /// Plans to be run, one a line.
+    pub plans: &'a str,
+}
+
+/// Writes the archive `to`.
+pub fn write(to: &Path, contents: &Contents) -> Result<()> {
+    let Contents {
+        busybox,
+        module,
+        guest,
+        plans,
+    } = contents;
     let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
     let shell = read(busybox)?;
     ensure!(
@@ -23,7 +40,10 @@ pub fn write(to: &Path, busybox: &Path, module: &Path, guest: &Path) -> Result<(
         add(&mut archive, name, FOLDER, b"");
     }
     add(&mut archive, "bin/busybox", FILE, &shell);
-    add(&mut archive, "repmov.ko", FILE, &read(module)?);
+    if let Some(module) = module {
+        add(&mut archive, "repmov.ko", FILE, &read(module)?);
+    }
+    add(&mut archive, "plans", FILE, plans.as_bytes());
     add(&mut archive, "init", FILE, &read(&guest.join("init"))?);
     for entry in fs::read_dir(guest)? {
         let path = entry?.path();

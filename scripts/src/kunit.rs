@@ -7,6 +7,7 @@ use anyhow::{ensure, Context, Result};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::bench::ITS;
 use crate::boot::Accel;
@@ -16,6 +17,7 @@ use crate::kvm;
 use crate::lab::Lab;
 use crate::log::{shown, Log};
 use crate::progress::{self, Progress};
+use crate::root::Root;
 use crate::setup::{jobs, remove};
 
 /// Where the KUnit kernel runs.
@@ -43,6 +45,55 @@ pub struct Run {
     pub log: PathBuf,
 }
 
+/// kunit.py, with the words that say what to build and where, and those that only running it takes.
+fn kunit_py(root: &Root, overlay: &Path, build: &Path, arch: Arch, verb: &str) -> Result<Command> {
+    let mut kunit = root.command("./tools/testing/kunit/kunit.py", overlay)?;
+    kunit.args([verb, "--kunitconfig=lib/repmov/kunit"]);
+    kunit.arg(format!("--build_dir={}", build.display()));
+    kunit.arg(jobs().replace("-j", "--jobs="));
+    kunit.arg(format!("--arch={}", arch.name()));
+    match arch {
+        Arch::X86 => kunit.arg("--qemu_config=lib/repmov/kunit/qemu_x86_64.py"),
+        // The way out for what an init measures.
+        Arch::Um => kunit.arg("--kconfig_add=CONFIG_HOSTFS=y"),
+    };
+    Ok(kunit)
+}
+
+/// Where the kernel of an architecture is built.
+fn build_dir(cache: &Cache, arch: Arch) -> PathBuf {
+    cache.path(&format!("kunit-{}", arch.name()))
+}
+
+/// Builds the kernel as need be and runs nothing; the kernel.
+pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, arch: Arch) -> Result<PathBuf> {
+    let overlay = overlay(cache, lab, checkout)?;
+    let build = build_dir(cache, arch);
+    fs::create_dir_all(&build)?;
+    let progress = Progress::start(&format!("kernel for {}", arch.name()));
+    let log = Log::create(cache, &format!("kunit-{}-build", arch.name()))?;
+    let mut kunit = kunit_py(&lab.root, &overlay, &build, arch, "build")?;
+    let status = log.status(&mut kunit, &progress, || {
+        format!("{} objects", objects(&build))
+    })?;
+    if !status.success() {
+        progress.fail("failed");
+        return Err(log.failure(&kunit, &status.to_string()));
+    }
+    let kernel = match arch {
+        Arch::Um => build.join("linux"),
+        Arch::X86 => build.join("arch/x86/boot/bzImage"),
+    };
+    ensure!(
+        kernel.exists(),
+        "the build left no {}: see {}",
+        kernel.display(),
+        log.path().display()
+    );
+    progress.done();
+    Ok(kernel)
+}
+
 /// Builds the kernel as need be and runs the suites that `filter` matches, or all.
 pub fn run(
     cache: &Cache,
@@ -53,7 +104,7 @@ pub fn run(
 ) -> Result<Run> {
     let overlay = overlay(cache, lab, checkout)?;
     let name = format!("kunit-{}", arch.name());
-    let build = cache.path(&name);
+    let build = build_dir(cache, arch);
     let json = cache.log_path(&format!("{name}.json"));
     let console = build.join("test.log");
     let mut root = lab.root.clone();
@@ -61,15 +112,10 @@ pub fn run(
         root = root.with_device("kvm");
     }
     fs::create_dir_all(&build)?;
-    let mut kunit = root.command("./tools/testing/kunit/kunit.py", &overlay)?;
-    kunit.args(["run", "--kunitconfig=lib/repmov/kunit", "--timeout=600"]);
-    kunit.arg(format!("--build_dir={}", build.display()));
-    kunit
-        .arg(jobs().replace("-j", "--jobs="))
-        .arg(format!("--json={}", json.display()));
-    kunit.arg(format!("--arch={}", arch.name()));
+    let mut kunit = kunit_py(&root, &overlay, &build, arch, "run")?;
+    kunit.arg("--timeout=600");
+    kunit.arg(format!("--json={}", json.display()));
     if arch == Arch::X86 {
-        kunit.arg("--qemu_config=lib/repmov/kunit/qemu_x86_64.py");
         kunit.arg(format!("--kernel_args={ITS}"));
     }
     kunit.args(filter);

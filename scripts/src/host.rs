@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The lab `host`: the module in the kernel of this machine.
+
+use anyhow::{bail, ensure, Context, Result};
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::Command;
+
+use crate::experiment::Experiment;
+use crate::lab::Lab;
+use crate::log::tool;
+use crate::origin;
+use crate::progress::Progress;
+use crate::time;
+
+/// The module's files.
+const KNOB: &str = "/sys/kernel/debug/repmov";
+
+/// The module, loaded; unloaded when dropped, unless it was there before.
+struct Loaded;
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let _ = Command::new("rmmod").arg("repmov").status();
+    }
+}
+
+/// Loads the module, if it may, and runs the plans; the parts of the record.
+pub fn measure(
+    lab: &Lab,
+    checkout: &Path,
+    module: &Path,
+    experiment: &Experiment,
+    yes: bool,
+) -> Result<String> {
+    fits(lab)?;
+    ensure!(
+        nix::unistd::geteuid().is_root(),
+        "LAB=host loads a module, which takes root"
+    );
+    ensure!(
+        !Path::new(KNOB).exists(),
+        "{KNOB} is there already: rmmod repmov first"
+    );
+    ensure!(yes || agreed(module)?, "not loaded: nothing was changed");
+    tool("insmod")?;
+    let status = Command::new("insmod").arg(module).status()?;
+    ensure!(
+        status.success(),
+        "insmod refuses the module ({status}): see dmesg"
+    );
+    let _loaded = Loaded;
+    ensure!(
+        Path::new(KNOB).exists(),
+        "no {KNOB}: is debugfs mounted on /sys/kernel/debug?"
+    );
+    let mut text = String::new();
+    let progress = Progress::start(&experiment.name);
+    for plan in &experiment.plans {
+        progress.say(plan);
+        text += &one(plan)?;
+    }
+    progress.done();
+    let mut facts = time::common(checkout, "host", experiment, 1)?;
+    facts.extend(origin::host());
+    Ok(origin::add(&text, &facts))
+}
+
+/// Runs one plan; its part of the record.
+fn one(plan: &str) -> Result<String> {
+    let knob = Path::new(KNOB);
+    let failed = || {
+        let status = fs::read_to_string(knob.join("status")).unwrap_or_default();
+        format!("{plan}: {}", status.trim())
+    };
+    fs::write(knob.join("plan"), plan).with_context(failed)?;
+    fs::write(knob.join("run"), "1").with_context(failed)?;
+    fs::read_to_string(knob.join("timings")).with_context(failed)
+}
+
+/// Fails unless the module would load into the kernel of this machine.
+pub fn fits(lab: &Lab) -> Result<()> {
+    let running = fs::read_to_string("/proc/sys/kernel/osrelease").context("no /proc")?;
+    same(running.trim(), &lab.release)
+}
+
+fn same(running: &str, built: &str) -> Result<()> {
+    if running != built {
+        bail!(
+            "this machine runs Linux {running} and the module is for {built}: say KDIR=<the build \
+             tree of the running kernel>, or boot {built}"
+        );
+    }
+    Ok(())
+}
+
+/// Asks whoever sits there.
+fn agreed(module: &Path) -> Result<bool> {
+    print!(
+        "load {} into the kernel of this machine, time there, and unload it? [y/N] ",
+        module.display()
+    );
+    io::stdout().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(is_yes(&answer))
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_very_kernel() {
+        same("7.3.4", "7.3.4").unwrap();
+        let error = same("6.1.0-1-amd64", "7.3.4").unwrap_err().to_string();
+        assert!(error.contains("runs Linux 6.1.0-1-amd64"), "{error}");
+    }
+
+    #[test]
+    fn silence_is_no_consent() {
+        assert!(is_yes("y\n") && is_yes("yes\n"));
+        assert!(!is_yes("\n") && !is_yes("") && !is_yes("no\n") && !is_yes("yy\n"));
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! `repmov time`: runs the plans of an experiment in a lab and keeps the record.
+
+use anyhow::{bail, ensure, Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::bench;
+use crate::boot::{Accel, Boot, Machine};
+use crate::cache::Cache;
+use crate::experiment::Experiment;
+use crate::host;
+use crate::initramfs::{self, Contents};
+use crate::kunit::{self, Arch};
+use crate::kvm;
+use crate::lab::Lab;
+use crate::module;
+use crate::origin::{self, Facts};
+use crate::progress::Progress;
+
+/// Where a plan runs.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum Place {
+    /// User Mode Linux: a process of this machine, at native speed
+    Um,
+    /// Debian's own kernel (or KDIR's) in QEMU
+    Qemu,
+    /// The KUnit kernel in QEMU
+    Kunit,
+    /// The kernel of this machine, into which the module is loaded
+    Host,
+}
+
+/// What is asked for.
+pub struct Request {
+    /// An experiment's name or file; none: the default set.
+    pub plan: Option<String>,
+    pub place: Option<Place>,
+    /// How many boots; none: as many as the experiment says.
+    pub runs: Option<u32>,
+    /// Where the record goes; none: to results/, by its date.
+    pub out: Option<PathBuf>,
+    /// The question whether to load the module into this machine's kernel is answered.
+    pub yes: bool,
+}
+
+/// Runs what is asked for, prints what came of it, and where the record is.
+pub fn run(
+    cache: &Cache,
+    lab: &Lab,
+    checkout: &Path,
+    silence: Duration,
+    request: &Request,
+) -> Result<bool> {
+    let experiments = match request.plan.as_deref() {
+        Some("all") => Experiment::all(checkout)?,
+        Some(name) => vec![Experiment::find(checkout, name)?],
+        None => vec![Experiment::default_set()],
+    };
+    let place = match request.place {
+        Some(place) => place,
+        None => normal(cache, lab)?,
+    };
+    let built = build(cache, lab, checkout, place)?;
+    for experiment in &experiments {
+        println!("{}: {}", experiment.name, experiment.about);
+        let boots = request.runs.unwrap_or(experiment.boots);
+        let text = match &built {
+            Built::Module(module) if place == Place::Host => {
+                host::measure(lab, checkout, module, experiment, request.yes)?
+            }
+            _ => {
+                let machine = machine(cache, lab, checkout, &built, experiment, silence)?;
+                measure(cache, checkout, place, &machine, experiment, boots)?
+            }
+        };
+        let path = match &request.out {
+            Some(folder) => write(folder, &format!("{}.tsv", experiment.name), &text)?,
+            None => keep(checkout, &experiment.name, &text)?,
+        };
+        bench::tell(&path, text)?;
+    }
+    Ok(true)
+}
+
+/// The stock kernel where KVM works, else a process: what runs the instructions of this machine.
+fn normal(cache: &Cache, lab: &Lab) -> Result<Place> {
+    Ok(match kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)? {
+        Accel::Kvm => Place::Qemu,
+        _ if lab.own => bail!(
+            "User Mode Linux is built in the toolchain root, which KDIR does without, and KVM does \
+             not work here: say LAB=qemu (emulated) or LAB=host, or leave out KDIR"
+        ),
+        _ => Place::Um,
+    })
+}
+
+/// What is measured, made ready.
+pub enum Built {
+    /// The module, for a kernel that is there.
+    Module(PathBuf),
+    /// A kernel with the module in it.
+    Kernel(Arch, PathBuf),
+}
+
+/// Builds what a lab needs.
+pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, place: Place) -> Result<Built> {
+    let arch = match place {
+        Place::Um => Arch::Um,
+        Place::Kunit => Arch::X86,
+        Place::Qemu => return Ok(Built::Module(module::build(cache, lab, checkout)?)),
+        Place::Host => {
+            host::fits(lab)?;
+            return Ok(Built::Module(module::build(cache, lab, checkout)?));
+        }
+    };
+    Ok(Built::Kernel(
+        arch,
+        kunit::build(cache, lab, checkout, arch)?,
+    ))
+}
+
+/// What boots it with the experiment's plans.
+pub fn machine(
+    cache: &Cache,
+    lab: &Lab,
+    checkout: &Path,
+    built: &Built,
+    experiment: &Experiment,
+    silence: Duration,
+) -> Result<Machine> {
+    let plans = experiment.plans.join("\n") + "\n";
+    let (arch, kernel) = match built {
+        Built::Module(module) => {
+            return bench::machine(cache, lab, checkout, module, &plans, silence);
+        }
+        Built::Kernel(arch, kernel) => (*arch, kernel.clone()),
+    };
+    let initrd = cache.path(&format!("initrd-{}.cpio", arch.name()));
+    let contents = Contents {
+        busybox: &lab.busybox,
+        module: None,
+        guest: &checkout.join("scripts/guest"),
+        plans: &plans,
+    };
+    initramfs::write(&initrd, &contents)?;
+    let accel = match arch {
+        Arch::Um => Accel::Um,
+        Arch::X86 => kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?,
+    };
+    Ok(Machine {
+        root: lab.root.clone(),
+        qemu: lab.qemu.clone(),
+        accel,
+        kernel,
+        initrd,
+        silence,
+        limit: bench::LIMIT,
+    })
+}
+
+/// The lab's name in records.
+fn name(place: Place, accel: Accel) -> String {
+    match place {
+        Place::Um => "um".into(),
+        Place::Qemu => format!("qemu-{}", accel.name()),
+        Place::Kunit => format!("kunit-{}", accel.name()),
+        Place::Host => "host".into(),
+    }
+}
+
+/// Boots as often as is asked for; the parts of all boots.
+pub fn measure(
+    cache: &Cache,
+    checkout: &Path,
+    place: Place,
+    machine: &Machine,
+    experiment: &Experiment,
+    boots: u32,
+) -> Result<String> {
+    let mut text = String::new();
+    for number in 1..=boots {
+        let progress = Progress::start(&format!("{}, boot {number} of {boots}", experiment.name));
+        let boot = Boot {
+            name: format!("time-{}", name(place, machine.accel)),
+            // Only the KUnit kernels know the word: they are not to run their suites.
+            append: vec!["kunit.enable=0".into()],
+            jobs: vec!["info".into(), "plans".into()],
+        };
+        let sent = match machine.boot(cache, &boot, &progress) {
+            Ok(sent) => sent,
+            Err(e) => {
+                progress.fail("failed");
+                return Err(e);
+            }
+        };
+        progress.done();
+        let mut facts = common(checkout, &name(place, machine.accel), experiment, number)?;
+        facts.extend(origin::guest(sent.text("info")?));
+        if machine.accel != Accel::Tcg {
+            facts.extend(origin::host());
+        }
+        text += &origin::add(sent.text("plans")?, &facts);
+    }
+    Ok(text)
+}
+
+/// What every record says.
+pub fn common(checkout: &Path, lab: &str, experiment: &Experiment, boot: u32) -> Result<Facts> {
+    let fact = |key: &str, value: String| (key.to_string(), value);
+    Ok(vec![
+        fact("lab", lab.into()),
+        fact("experiment", experiment.name.clone()),
+        fact("about", experiment.about.clone()),
+        fact("boot", boot.to_string()),
+        fact("date", origin::date()?),
+        fact("repmov", origin::version(checkout)),
+    ])
+}
+
+/// Writes a record to results/, named by time and experiment.
+pub fn keep(checkout: &Path, experiment: &str, text: &str) -> Result<PathBuf> {
+    let name = format!("{}-{experiment}.tsv", origin::date()?);
+    write(&checkout.join("results"), &name, text)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
+    ensure!(!text.is_empty(), "nothing was measured");
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.join(name);
+    // Under another name until it is whole, since the disk may be full.
+    let partial = path.with_extension("partial");
+    fs::write(&partial, text)
+        .and_then(|()| fs::rename(&partial, &path))
+        .with_context(|| {
+            let _ = fs::remove_file(&partial);
+            format!("cannot write {}", path.display())
+        })?;
+    Ok(path)
+}
