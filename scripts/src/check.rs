@@ -10,16 +10,18 @@ use std::time::Duration;
 use crate::bench::{self, ITS};
 use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
+use crate::experiment::Experiment;
 use crate::ktap::Results;
 use crate::kunit::{self, Arch};
 use crate::lab::Lab;
 use crate::module;
 use crate::progress::{print, Progress};
+use crate::record;
 use crate::sections::Sections;
 use crate::setup::remove;
 use crate::style;
-use crate::table::Record;
 use crate::tally::Tally;
+use crate::timings;
 
 /// KUnit results that x86_64 must report at least.
 const RESULTS: usize = 90;
@@ -45,12 +47,16 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
         build(cache, lab, checkout),
     );
     std::thread::scope(|scope| {
-        scope.spawn(|| kunits(cache, lab, checkout, &tally));
+        scope.spawn(|| {
+            kunits(cache, lab, checkout, &tally);
+            timings::check(cache, lab, checkout, silence, &tally);
+        });
         style::check(cache, lab, checkout, &tally);
         let Some(module) = module else {
             return tally.skip("boots of the stock kernel", "the module does not build");
         };
-        match bench::machine(cache, lab, checkout, &module, silence) {
+        let plans = Experiment::default_set().plans.join("\n") + "\n";
+        match bench::machine(cache, lab, checkout, &module, &plans, silence) {
             Ok(machine) => boots(cache, lab, checkout, &machine, &tally),
             Err(e) => tally.fail("boots of the stock kernel", &e),
         }
@@ -107,7 +113,7 @@ fn boots(cache: &Cache, lab: &Lab, checkout: &Path, machine: &Machine, tally: &T
                     // instance, which the first boot and KUnit put through the full sweeps.
                     let mut jobs = vec!["info", if full { "verify" } else { "quick" }];
                     if full {
-                        jobs.extend(["instances", "timings"]);
+                        jobs.extend(["instances", "plans"]);
                         let knob = checkout.join("scripts/guest/knob.sh").exists();
                         jobs.extend(knob.then_some("knob"));
                     }
@@ -197,11 +203,12 @@ fn judge(
         });
         tally.check(&what("instances"), rows);
     }
-    if jobs.contains(&"timings") {
-        let rows = sent
-            .text("timings")
-            .and_then(|text| Record::parse(text).map(drop));
-        tally.check(&what("timings"), rows);
+    if jobs.contains(&"plans") {
+        let rows = sent.text("plans").and_then(|text| {
+            let (name, text) = ("plans".to_string(), text.to_string());
+            record::parts(&[record::File { name, text }]).map(drop)
+        });
+        tally.check(&what("plans"), rows);
         if machine.accel == Accel::Tcg {
             print(&format!("    {}", bench::EMULATED));
         }

@@ -2,26 +2,56 @@
 
 //! repmov's host tool: sets up the labs, builds the module, boots it and tells what came of it.
 
+mod admit;
+mod axis;
+mod bar;
 mod bench;
 mod boot;
 mod cache;
+mod chart;
 mod check;
+mod cliff;
+mod cmp;
+mod contrast;
 mod debian;
+mod estimate;
+mod experiment;
+mod fit;
+mod heading;
+mod host;
 mod initramfs;
 mod ktap;
 mod kunit;
 mod kvm;
 mod lab;
 mod log;
+mod map;
 mod module;
+mod origin;
+mod plot;
+mod pool;
 mod progress;
+mod rank;
+mod readme;
+mod record;
+mod report;
 mod root;
 mod sections;
 mod setup;
+mod show;
 mod stop;
 mod style;
+mod svg;
+#[cfg(test)]
+mod synthetic;
 mod table;
 mod tally;
+mod tell;
+mod threshold;
+mod time;
+mod timings;
+mod view;
+mod warning;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -32,6 +62,7 @@ use std::time::Duration;
 
 use cache::Cache;
 use lab::Lab;
+use tell::Tell;
 
 #[derive(Parser)]
 #[command(
@@ -66,6 +97,30 @@ enum Action {
     Module,
     /// Check every candidate in a guest and time it
     Run,
+    /// Time a plan in a lab and keep the record
+    Time {
+        /// An experiment of scripts/plans, or a file of one's own
+        #[arg(long, value_name = "NAME|FILE")]
+        plan: Option<String>,
+        /// Where to run it [default: qemu where KVM works, else um]
+        #[arg(long, value_enum)]
+        lab: Option<time::Place>,
+        /// How often to boot [default: as the experiment says]
+        #[arg(long, value_name = "N", value_parser = experiment::boots)]
+        runs: Option<u32>,
+        /// A folder for the record, under the experiment's name [default: results, by date]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Load the module into this machine's kernel without asking
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Make the README's tables and pictures again from the records in results/reference
+    Readme {
+        /// Only say whether they are as the records say
+        #[arg(long)]
+        check: bool,
+    },
     /// Run the KUnit suites with kunit.py
     Kunit {
         #[arg(long, value_enum, default_value = "um")]
@@ -81,6 +136,8 @@ enum Action {
         #[arg(required = true, trailing_var_arg = true)]
         words: Vec<String>,
     },
+    #[command(flatten)]
+    Tell(Tell),
 }
 
 fn main() -> ExitCode {
@@ -105,6 +162,13 @@ fn main() -> ExitCode {
 
 /// Does what was asked for. False if that was done and the answer is no.
 fn run(options: Options) -> Result<bool> {
+    if let Action::Readme { check } = options.command {
+        return readme::run(&checkout()?, check);
+    }
+    if let Action::Tell(tell) = &options.command {
+        // Neither a checkout nor a lab is in it.
+        return tell.run();
+    }
     let checkout = checkout()?;
     let cache = Cache::open(options.cache)?;
     let lab = Lab::open(&cache, &checkout, options.kdir.as_deref())?;
@@ -119,6 +183,22 @@ fn run(options: Options) -> Result<bool> {
             Ok(true)
         }
         Action::Run => bench::run(&cache, &lab, &checkout, silence),
+        Action::Time {
+            plan,
+            lab: place,
+            runs,
+            out,
+            yes,
+        } => {
+            let request = time::Request {
+                plan,
+                place,
+                runs,
+                out,
+                yes,
+            };
+            time::run(&cache, &lab, &checkout, silence, &request)
+        }
         Action::Kunit { arch, filter } => {
             kunit::command(&cache, &lab, &checkout, arch, filter.as_deref())
         }
@@ -132,6 +212,8 @@ fn run(options: Options) -> Result<bool> {
             let ended = command.args(&words[1..]).status();
             Ok(ended.map_err(|e| log::cannot_start(&command, e))?.success())
         }
+        Action::Tell(tell) => tell.run(),
+        Action::Readme { check } => readme::run(&checkout, check),
     }
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What `repmov check` makes sure of about timing: that every experiment runs, that its record can
+//! be read and told, and that what must not be believed is refused. No time is judged.
+
+use anyhow::{ensure, Result};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::admit::{admit, Alike};
+use crate::cache::Cache;
+use crate::contrast::Chosen;
+use crate::experiment::Experiment;
+use crate::lab::Lab;
+use crate::pool::pools;
+use crate::readme;
+use crate::record::{parts, File};
+use crate::report;
+use crate::show::WIDTH;
+use crate::tally::Tally;
+use crate::tell;
+use crate::time::{self, Built, Place};
+
+/// Runs every experiment once, natively, and the default set in an emulated kernel.
+pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration, tally: &Tally) {
+    tally.check(
+        "the README's tables and pictures are those of the records",
+        readme::run(checkout, true).map(drop),
+    );
+    if lab.own {
+        tally.skip(
+            "experiments on um and kunit",
+            "their kernels are built in the toolchain root, which KDIR does without",
+        );
+        return;
+    }
+    let experiments = match Experiment::all(checkout) {
+        Ok(experiments) => experiments,
+        Err(e) => return tally.fail("experiments", &e),
+    };
+    let once = |place, built: &Built, experiment: &Experiment| {
+        let machine = time::machine(cache, lab, checkout, built, experiment, silence)?;
+        time::measure(cache, checkout, place, &machine, experiment, 1)
+    };
+    let build = |place| {
+        let built = time::build(cache, lab, checkout, place);
+        built.map_err(|e| tally.fail("kernel to time in", &e)).ok()
+    };
+    if let Some(built) = build(Place::Um) {
+        for experiment in &experiments {
+            let told = once(Place::Um, &built, experiment)
+                .and_then(|text| tells(cache, &experiment.name, text, true));
+            tally.check(&format!("experiment {} on um", experiment.name), told);
+        }
+    }
+    if let Some(built) = build(Place::Kunit) {
+        let told = once(Place::Kunit, &built, &Experiment::default_set()).and_then(|text| {
+            let emulated = text.contains("# emulated: yes");
+            tells(cache, "default-kunit", text, !emulated)
+        });
+        tally.check("default plans on kunit x86_64, not told if emulated", told);
+    }
+}
+
+/// Fails unless a record can be read, has its A/A pairs, and is told in the width of a commit
+/// message and as a page; or, if it is not to be believed, unless it is refused.
+fn tells(cache: &Cache, name: &str, text: String, believed: bool) -> Result<()> {
+    let name = name.to_string();
+    let files = [File {
+        name: name.clone(),
+        text,
+    }];
+    let parts = parts(&files)?;
+    let refused = admit(&parts, Alike::Machine, false);
+    if !believed {
+        ensure!(refused.is_err(), "emulated times are taken for real ones");
+    }
+    let stamp = match believed {
+        true => refused?,
+        false => admit(&parts, Alike::Machine, true)?,
+    };
+    ensure!(believed == stamp.is_none(), "the stamp is {stamp:?}");
+    let table = tell::text(&parts, Chosen::default(), stamp)?;
+    let wide = table.lines().find(|line| line.chars().count() > WIDTH);
+    ensure!(wide.is_none(), "wider than {WIDTH} columns: {wide:?}");
+    report::write(
+        &pools(&parts)?,
+        stamp,
+        &cache.log_path(&format!("report-{name}")),
+    )?;
+    Ok(())
+}
