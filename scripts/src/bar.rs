@@ -108,3 +108,11 @@ fn short(ps: i64) -> String {
         _ => ns(ps),
     }
 }
+/// A length with its unit.
+fn size(len: u64) -> String {
+    let text = bytes(len as f64);
+    match text.strip_suffix(['K', 'M']) {
+        Some(count) => format!("{count} {}iB", &text[count.len()..]),
+        None => format!("{text} B"),
+    }
+}

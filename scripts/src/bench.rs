@@ -34,7 +34,7 @@ pub const ITS: &str = "indirect_target_selection=force";
 /// Builds the module, boots it, prints the verdicts and the times. False if a check failed.
 pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Result<bool> {
     let module = module::build(cache, lab, checkout)?;
-    let experiment = Experiment::default_set();
+    let experiment = Experiment::native();
     let plans = experiment.plans.join("\n") + "\n";
     let machine = machine(cache, lab, checkout, &module, &plans, silence)?;
     let progress = Progress::start("boot");

@@ -51,15 +51,31 @@ impl Known for Anything {
 impl Experiment {
     /// What is run if nothing is asked for: every routine at the lengths people ask about first.
     pub fn default_set() -> Experiment {
+        Self::routines(
+            "default",
+            "all",
+            "Every routine under every mask, at the lengths that people ask about first.",
+        )
+    }
+
+    /// The same as this CPU would run them.
+    pub fn native() -> Experiment {
+        let about = "Every routine as this CPU would have it, at the lengths that people ask \
+                     about first.";
+        Self::routines("native", "native", about)
+    }
+
+    fn routines(name: &str, mask: &str, about: &str) -> Experiment {
         let routines = [
             "memcpy",
             "rep_movs_alternative",
             "copy_user_enhanced_fast_string",
         ];
+        let plan = |routine| format!("routine={routine} mask={mask}");
         Experiment {
-            name: "default".into(),
-            about: "Every routine at the lengths that people ask about first.".into(),
-            plans: routines.map(|name| format!("routine={name}")).to_vec(),
+            name: name.into(),
+            about: about.into(),
+            plans: routines.map(plan).to_vec(),
             boots: 1,
         }
     }

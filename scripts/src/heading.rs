@@ -8,7 +8,7 @@ use crate::show::{distinct, ns};
 
 /// The headers that tell a machine, in the order in which they are told, by a name if the value
 /// does not speak for itself.
-const MACHINE: [(&str, &str); 13] = [
+const MACHINE: [(&str, &str); 12] = [
     ("cpu model", ""),
     ("cpu family/model/stepping", "family/model/stepping"),
     ("microcode", "microcode"),
@@ -18,7 +18,6 @@ const MACHINE: [(&str, &str); 13] = [
     ("lab", "lab"),
     ("returns", "returns"),
     ("indirect calls", "indirect calls"),
-    ("mitigations", "mitigations"),
     ("clock", "clock"),
     ("core clock", "core clock"),
     ("date", "date"),

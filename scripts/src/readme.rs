@@ -3,7 +3,8 @@
 //! `repmov readme`: the README's tables and pictures, made again from the records that are kept.
 //!
 //! A table stands between a line `<!-- table EXPERIMENT words -->`, where the words say which of its
-//! rows (`len=0,8 mask=e1f0`) and candidates (`after=NAME`), and a line `<!-- end -->`. A picture
+//! rows (`len=0,8 mask=e1f0`) and candidates (`after=NAME`), or that only what the experiment was
+//! made for is wanted (`only=answers`), and a line `<!-- end -->`. A picture
 //! is one that the README names in [`FOLDER`].
 
 use anyhow::{bail, ensure, Context, Result};
@@ -90,16 +91,22 @@ fn table_of(checkout: &Path, words: &str) -> Result<String> {
     };
     let mut text = String::new();
     for mut pool in pools(&parts)? {
+        let answers = tell::answers(&pool);
+        // Of all places, not of those that are shown.
+        let trust = [heading::twins(&pool), heading::resolution(&pool)];
         keep(&mut pool, &words)?;
         if pool.places.is_empty() {
             continue;
         }
-        text += &table::blocks(&pool, chosen)?;
-        for answer in tell::answers(&pool) {
+        if value("only") != Some("answers") {
+            text += &table::blocks(&pool, chosen)?;
+        }
+        for answer in answers {
             text += &wrap(&format!("- {answer}"), 2);
         }
-        text += &wrap(&heading::twins(&pool), 2);
-        text += &wrap(&heading::resolution(&pool), 2);
+        for line in trust {
+            text += &wrap(&line, 2);
+        }
     }
     ensure!(!text.is_empty(), "no rows");
     Ok(text)
@@ -121,7 +128,7 @@ fn keep(pool: &mut Pool<'_>, words: &[(&str, &str)]) -> Result<()> {
                 _ => return None,
             })
         };
-        if matches!(*key, "before" | "after") {
+        if matches!(*key, "before" | "after" | "only") {
             continue;
         }
         let among = |value: String| values.split(',').any(|one| one == value);
