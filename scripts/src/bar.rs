@@ -84,15 +84,7 @@ impl Bar<'_, '_> {
         let mean = if place.draw == "random" { "mean " } else { "" };
         let base = self.contrasts.first().map(|c| c.before.at(*place));
         let time = base.and_then(|key| self.pool.time(key));
-        let mut lines = vec![
-            first,
-            format!(
-                "{mean}{}B",
-                bytes(place.len as f64)
-                    .replace('K', " Ki")
-                    .replace('M', " Mi")
-            ),
-        ];
+        let mut lines = vec![first, format!("{mean}{}", size(place.len))];
         if (place.src, place.dst) != (0, 0) {
             lines.push(format!("{}/{}", place.src, place.dst));
         }
