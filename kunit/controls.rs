@@ -163,6 +163,33 @@ mod controls {
         rejects(Check::DestinationFaults, "toomany", Reason::Outside)
     }
 
+    /// The way in which cycles are counted, with a counter that every kernel has: one that stands
+    /// still would make all copies cost nothing.
+    #[test]
+    fn counters_count() -> Result {
+        #[cfg(CONFIG_PERF_EVENTS)]
+        {
+            use crate::counters::events::{
+                Event,
+                CPU_CLOCK, //
+            };
+
+            // SAFETY: Takes nothing.
+            let cpu = unsafe { kernel::bindings::raw_smp_processor_id() as u32 };
+            let event = Event::new(cpu, CPU_CLOCK).ok_or(ENODEV)?;
+            let before = event.read();
+            kernel::time::delay::fsleep(kernel::time::Delta::from_millis(2));
+            let counted = event.read() - before;
+            kernel::kunit::info(format_args!("    # counted {counted} ns in 2 ms or more\n"));
+            if counted < 1_000_000 {
+                return Err(EINVAL);
+            }
+        }
+        #[cfg(not(CONFIG_PERF_EVENTS))]
+        skip("this kernel has no perf events");
+        Ok(())
+    }
+
     /// The gate of another mask. Needs patching, so it is skipped where there is none.
     #[test]
     fn wrong_gate() -> Result {

@@ -243,7 +243,7 @@ fn words(error: Error) -> &'static str {
         e if e == EINTR => "ended by a signal",
         e if e == ENOMEM => "not enough memory",
         e if e == ENXIO => "the CPU went offline",
-        e if e == EIO => "the clock does not move",
+        e if e == EIO => "no clock is fine enough: the kernel found no frequency for the TSC",
         e if e == ENOENT => "the plan matches no instance",
         e if e == ESRCH => "mem=user needs a process, and this thread has no memory of one",
         e if e == EPROTO => "a copy went through that was to fault",

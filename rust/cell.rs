@@ -67,6 +67,8 @@ pub(crate) struct Cell {
     pub(crate) calls: u64,
     /// Whether interrupts stay on: a call is too long for having them off, or may meet a fault.
     pub(crate) irqs_on: bool,
+    /// Thousandths of cycles and instructions per call, where they are counted.
+    pub(crate) counts: Option<[i64; 2]>,
 }
 
 impl Cell {
@@ -77,6 +79,7 @@ impl Cell {
             empty,
             calls: 0,
             irqs_on: false,
+            counts: None,
         }
     }
 

@@ -40,6 +40,7 @@ mod call;
 mod cell;
 mod checks;
 mod clock;
+mod counters;
 #[cfg(not(CONFIG_UML))]
 mod extable;
 mod files;

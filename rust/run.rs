@@ -26,6 +26,7 @@ use crate::{
         What, //
     },
     clock::Clock,
+    counters::Counters,
     machine,
     pure::{
         choice::{
@@ -75,6 +76,8 @@ struct Run<'a> {
     mm: *mut kernel::bindings::mm_struct,
     /// A copy that was to fault did not.
     went_through: bool,
+    /// Where the CPU has them. Read in a last round of their own.
+    counters: Option<Counters>,
 }
 
 /// One window: which round, which cell.
@@ -88,7 +91,7 @@ struct Window {
 const TRAINING: u64 = 1 << 32;
 
 impl Run<'_> {
-    fn new(plan: &Plan) -> Result<Run<'_>> {
+    fn new(plan: &Plan, cpu: u32) -> Result<Run<'_>> {
         let cells = cell::cells(plan)?;
         let rounds = plan.rounds as usize;
         let arena = Arena::new(plan)?;
@@ -109,12 +112,37 @@ impl Run<'_> {
             arena,
             mm,
             went_through: false,
+            counters: Counters::new(cpu),
         })
     }
 
-    /// Ticks that so many calls of a cell take, less what reading the clock takes. Interrupts are
-    /// off if `quiet`, but not while memory and predictors are made ready.
+    /// Ticks that so many calls of a cell take, less what reading the clock takes.
     fn time(&mut self, at: usize, calls: u64, round: usize, quiet: bool) -> u64 {
+        let clock = self.clock;
+        let took = |before: u64, after: u64| (after - before).saturating_sub(clock.reading());
+        let mut ticks = 0;
+        self.window(
+            at,
+            calls,
+            round,
+            quiet,
+            || clock.now(),
+            |a, b| ticks += took(a, b),
+        );
+        ticks
+    }
+
+    /// Calls a cell between two readings of some meter. Interrupts are off if `quiet`, but not while
+    /// memory and predictors are made ready.
+    fn window<T>(
+        &mut self,
+        at: usize,
+        calls: u64,
+        round: usize,
+        quiet: bool,
+        meter: impl Fn() -> T,
+        mut took: impl FnMut(T, T),
+    ) {
         let cell = &self.cells[at];
         let routine = match cell.what {
             What::Timed(timed) => timed.instance.address(),
@@ -135,26 +163,65 @@ impl Run<'_> {
             arena::flush(&cell.place, ring);
         }
         // A loop that is entered in another state may take a cycle more in each iteration to its
-        // end. So a window of many calls is made of parts, each entered anew, behind another
-        // number of calls.
+        // end. So a window of many calls is made of parts, each entered anew.
         let parts = match ring.len() {
             1 if calls >= PARTS * PART => self.parts,
             _ => 1,
         };
-        let mut ticks = 0;
         for part in 0..parts {
             if parts > 1 {
                 run(ring, PART);
             }
-            let calls = (calls * (part + 1) >> parts.ilog2()) - (calls * part >> parts.ilog2());
+            let end = |part: u64| (calls * part) >> parts.ilog2();
+            let calls = end(part + 1) - end(part);
             let off = quiet.then(local_interrupt_disable);
-            let start = self.clock.now();
+            let before = meter();
             run(ring, calls);
-            let took = self.clock.now() - start;
+            let after = meter();
             drop(off);
-            ticks += took.saturating_sub(self.clock.reading());
+            took(before, after);
         }
-        ticks
+    }
+
+    /// Cycles and instructions of a cell, in thousandths per call: what twice as many calls count
+    /// more, so that what counting takes is not among them. The least of some tries: interrupts,
+    /// which must be on, only add.
+    fn count(&mut self, at: usize) {
+        if self.cells[at].timed().is_none() {
+            return;
+        }
+        let Some(counters) = self.counters.take() else {
+            return;
+        };
+        let once = (self.cells[at].calls / 2).max(1);
+        // Both are to be read equally often.
+        let parts = core::mem::replace(&mut self.parts, 1);
+        let least = |run: &mut Self, calls: u64| {
+            let mut least = [u64::MAX; 2];
+            for _ in 0..5 {
+                let mut sum = [0; 2];
+                run.window(
+                    at,
+                    calls,
+                    0,
+                    false,
+                    || counters.read(),
+                    |a, b| {
+                        sum = [sum[0] + b[0] - a[0], sum[1] + b[1] - a[1]];
+                    },
+                );
+                least = [least[0].min(sum[0]), least[1].min(sum[1])];
+            }
+            least
+        };
+        let (some, twice) = (least(self, once), least(self, 2 * once));
+        let per_call = |of: usize| {
+            let more = twice[of].saturating_sub(some[of]).saturating_mul(1000);
+            more.checked_div(once).unwrap_or(0) as i64
+        };
+        self.cells[at].counts = Some([per_call(0), per_call(1)]);
+        self.parts = parts;
+        self.counters = Some(counters);
     }
 
     /// Makes sure that the copies of a cell fault where they are to, if they are: a time without
@@ -209,7 +276,7 @@ impl Run<'_> {
         let start = self.clock.now();
         let slice = self.clock.ticks(SLICE);
         let Window { mut round, mut at } = from;
-        while round < self.rounds && self.clock.now() - start < slice {
+        while round < self.last_round() && self.clock.now() - start < slice {
             let cell = match round & 1 {
                 0 => at,
                 _ => self.cells.len() - 1 - at,
@@ -217,17 +284,31 @@ impl Run<'_> {
             if self.cells[cell].calls == 0 {
                 self.calibrate(cell);
             }
+            if round == self.rounds {
+                self.count(cell);
+                (round, at) = self.next(round, at);
+                continue;
+            }
             let (calls, quiet) = (self.cells[cell].calls, !self.cells[cell].irqs_on);
             let ticks = self.time(cell, calls, round, quiet);
             let ps = self.clock.per_call(ticks, calls);
             self.samples[cell * self.rounds + round] = ps as i64;
-            at += 1;
-            if at == self.cells.len() {
-                at = 0;
-                round += 1;
-            }
+            (round, at) = self.next(round, at);
         }
         Window { round, at }
+    }
+
+    /// The window after this one.
+    fn next(&self, round: usize, at: usize) -> (usize, usize) {
+        match at + 1 == self.cells.len() {
+            true => (round + 1, 0),
+            false => (round, at + 1),
+        }
+    }
+
+    /// Where the rounds end, with that of the counters.
+    fn last_round(&self) -> usize {
+        self.rounds + usize::from(self.counters.is_some())
     }
 
     /// What a cell's samples say, and the samples themselves as text. To be asked for once.
@@ -264,7 +345,15 @@ impl Run<'_> {
             empties.push(summary, GFP_KERNEL)?;
         }
         self.print_clock(empties.len(), out)?;
-        line!(out, "{}", record::COLUMNS)?;
+        let (counts, said) = match self.counters {
+            Some(_) => (
+                record::COUNTS,
+                "cycles and instructions of the kernel, by perf",
+            ),
+            None => ("", "none"),
+        };
+        line!(out, "# counters: {said}")?;
+        line!(out, "{}{counts}", record::COLUMNS)?;
         let first = empties.len() + 1;
         for at in first..self.cells.len() {
             let summary = self.summary(at, &mut samples)?;
@@ -326,6 +415,7 @@ impl Run<'_> {
             net_min: summary.min - empty.min,
             net_median: summary.median - empty.median,
             samples: core::str::from_utf8(samples.as_bytes()).map_err(|_| EINVAL)?,
+            counts: cell.counts,
         };
         line!(out, "{row}")
     }
@@ -363,8 +453,8 @@ unsafe extern "C" fn work(slice: *mut c_void) -> c_int {
 ///
 /// # Errors
 ///
-/// [`EINTR`] if a signal ended it, [`ENOMEM`], [`ENXIO`] if the CPU went away, [`EIO`] if the
-/// clock does not move, [`ESRCH`] if there is no process whose memory could be used,
+/// [`EINTR`] if a signal ended it, [`ENOMEM`], [`ENXIO`] if the CPU went away, [`EIO`] if no
+/// clock moves, [`ESRCH`] if there is no process whose memory could be used,
 /// [`EPROTO`] if a copy went through that was to fault.
 pub(crate) fn run(plan: &Plan, out: &mut Text, progress: impl Fn(usize, usize)) -> Result {
     let cpu = match plan.cpu {
@@ -372,8 +462,8 @@ pub(crate) fn run(plan: &Plan, out: &mut Text, progress: impl Fn(usize, usize)) 
         // SAFETY: Takes nothing. Any CPU will do; this one is as good as the next.
         None => unsafe { kernel::bindings::raw_smp_processor_id() as u32 },
     };
-    let mut run = Run::new(plan)?;
-    let (cells, rounds) = (run.cells.len(), run.rounds);
+    let mut run = Run::new(plan, cpu)?;
+    let (cells, rounds) = (run.cells.len(), run.last_round());
     let mut next = Window { round: 0, at: 0 };
     while next.round < rounds {
         progress(next.round * cells + next.at, rounds * cells);

@@ -21,6 +21,9 @@ pub const COLUMNS: &str = "routine\tcandidate\tmask\tentry\tlen\tsrc\tdst\tmem\t
                            draw\tirqs\tcalls\trounds\tmin_ns\tmedian_ns\tmad_ns\tnet_min_ns\t\
                            net_median_ns\tsamples_ns";
 
+/// What follows the column names where the CPU counts cycles and instructions.
+pub const COUNTS: &str = "\tcycles\tinstructions";
+
 /// One cell: an instance at one length and one pair of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
@@ -64,6 +67,8 @@ pub struct Row<'a> {
     pub net_median: i64,
     /// Of every window, in the order of the rounds: [`Samples`] as text.
     pub samples: &'a str,
+    /// Thousandths of cycles and instructions per call, where the CPU counts them.
+    pub counts: Option<[i64; 2]>,
 }
 
 /// Samples in picoseconds, shown as nanoseconds with commas between them.
@@ -123,7 +128,12 @@ impl fmt::Display for Row<'_> {
             Ns(self.net_min),
             Ns(self.net_median),
             self.samples
-        )
+        )?;
+        match self.counts {
+            // Thousandths are shown alike, whatever of.
+            Some([cycles, instructions]) => write!(f, "\t{}\t{}", Ns(cycles), Ns(instructions)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -136,11 +146,11 @@ impl<'a> Row<'a> {
     ///
     /// # Errors
     ///
-    /// [`BadLine`] unless every column is there and of its form.
+    /// [`BadLine`] unless every column is there and of its form; those of [`COUNTS`] may be missing.
     pub fn parse(line: &'a str) -> Result<Row<'a>, BadLine> {
         let mut columns = line.split('\t');
         let mut next = || columns.next().ok_or(BadLine);
-        let row = Row {
+        let mut row = Row {
             routine: next()?,
             candidate: next()?,
             mask: next()?,
@@ -168,7 +178,12 @@ impl<'a> Row<'a> {
             net_min: picoseconds(next()?)?,
             net_median: picoseconds(next()?)?,
             samples: next()?,
+            counts: None,
         };
+        if let Some(cycles) = columns.next() {
+            let instructions = columns.next().ok_or(BadLine)?;
+            row.counts = Some([picoseconds(cycles)?, picoseconds(instructions)?]);
+        }
         let count = row.samples().try_fold(0, |n, sample| sample.map(|_| n + 1));
         match columns.next() {
             None if count == Ok(row.rounds) => Ok(row),
@@ -240,6 +255,7 @@ mod tests {
         net_min: -50,
         net_median: 60_001,
         samples: "61.250,61.400,900.000",
+        counts: None,
     };
 
     #[test]
@@ -255,6 +271,12 @@ mod tests {
         }
         .to_string();
         assert_eq!(Row::parse(&faulty).unwrap().fault, Some(7));
+        let counted = Row {
+            counts: Some([12_345, 6_000]),
+            ..ROW
+        };
+        assert_eq!(Row::parse(&counted.to_string()), Ok(counted));
+        assert!(counted.to_string().ends_with("\t12.345\t6.000"));
         let samples: Vec<_> = ROW.samples().map(Result::unwrap).collect();
         assert_eq!(samples, [61_250, 61_400, 900_000]);
         assert_eq!(Samples(&samples).to_string(), ROW.samples);

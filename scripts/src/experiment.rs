@@ -228,8 +228,7 @@ mod tests {
 
     #[test]
     fn an_experiment() {
-        let text =
-            "# SPDX-License-Identifier: x\n# What\n# for.\nboots=5\n\nlen=8\nlen=16 mask=e0f0\n";
+        let text = "# What\n# for.\nboots=5\n\nlen=8\nlen=16 mask=e0f0\n";
         let experiment = parse(text).unwrap();
         assert_eq!(experiment.about, "What for.");
         assert_eq!((experiment.boots, experiment.plans.len()), (5, 2));

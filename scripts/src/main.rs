@@ -13,6 +13,7 @@ mod check;
 mod cliff;
 mod cmp;
 mod contrast;
+mod counts;
 mod debian;
 mod estimate;
 mod experiment;

@@ -3,7 +3,7 @@
 //! Records as they lie in files: parts behind one another, read whole or refused in words.
 
 use anyhow::{bail, ensure, Context, Result};
-use repmov_core::record::{header, Row, COLUMNS, TWIN, VERSION};
+use repmov_core::record::{header, Row, COLUMNS, COUNTS, TWIN, VERSION};
 use std::collections::HashSet;
 use std::fmt;
 use std::fs;
@@ -171,8 +171,9 @@ impl<'a> Lines<'a> {
 fn part<'a>(lines: &mut Lines<'a>) -> Result<Part<'a>> {
     version(lines)?;
     let name = lines.place();
-    let headers = headers(lines)?;
-    let cells = cells(lines).with_context(|| format!("in the part that starts at {name}"))?;
+    let (headers, counted) = headers(lines)?;
+    let cells =
+        cells(lines, counted).with_context(|| format!("in the part that starts at {name}"))?;
     let part = Part {
         name,
         headers,
@@ -199,12 +200,17 @@ fn version(lines: &mut Lines<'_>) -> Result<()> {
     }
 }
 
-/// Reads the `# key: value` lines and the line of columns.
-fn headers<'a>(lines: &mut Lines<'a>) -> Result<Vec<(&'a str, &'a str)>> {
+/// Keys and values.
+type Headers<'a> = Vec<(&'a str, &'a str)>;
+
+/// Reads the `# key: value` lines and the line of columns; whether cycles are among these.
+fn headers<'a>(lines: &mut Lines<'a>) -> Result<(Headers<'a>, bool)> {
     let mut headers = Vec::new();
     while let Some(line) = lines.next() {
-        if line == COLUMNS {
-            return Ok(headers);
+        match line.strip_prefix(COLUMNS) {
+            Some("") => return Ok((headers, false)),
+            Some(COUNTS) => return Ok((headers, true)),
+            _ => {}
         }
         match header(line) {
             Some(header) => headers.push(header),
@@ -219,7 +225,7 @@ fn headers<'a>(lines: &mut Lines<'a>) -> Result<Vec<(&'a str, &'a str)>> {
 }
 
 /// Reads the rows and the last line.
-fn cells<'a>(lines: &mut Lines<'a>) -> Result<Vec<Cell<'a>>> {
+fn cells<'a>(lines: &mut Lines<'a>, counted: bool) -> Result<Vec<Cell<'a>>> {
     let mut cells = Vec::new();
     while let Some(line) = lines.next() {
         if let Some(("end", count)) = header(line) {
@@ -235,13 +241,15 @@ fn cells<'a>(lines: &mut Lines<'a>) -> Result<Vec<Cell<'a>>> {
         if line.starts_with('#') {
             break;
         }
-        cells.push(cell(line).with_context(|| format!("{}: not a row", lines.place()))?);
+        let cell = cell(line, counted);
+        cells.push(cell.with_context(|| format!("{}: not a row", lines.place()))?);
     }
     bail!("{}: cut off: no \"# end: N rows\" follows", lines.place())
 }
 
-fn cell(line: &str) -> Result<Cell<'_>> {
+fn cell(line: &str, counted: bool) -> Result<Cell<'_>> {
     let row = Row::parse(line).ok();
+    let row = row.filter(|row| row.counts.is_some() == counted);
     let row = row.with_context(|| format!("\"{}\"", excerpt(line)))?;
     let samples: Result<Vec<_>, _> = row.samples().collect();
     let samples = samples.ok().context("its samples")?;

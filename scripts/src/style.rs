@@ -23,15 +23,20 @@ const CRATES: [&str; 2] = ["rust/core", "scripts"];
 const COMMITS: &str = "-60";
 
 /// What checkpatch says of patches to the kernel's own tree, of whoever hands them in, of assembler
-/// that it takes for C, of lines that rustfmt has the say in, and of `mount -t proc proc`.
+/// that it takes for C, of lines that rustfmt has the say in, of `mount -t proc proc`, and of a
+/// license in a test's text ([`licenses`] looks at the real ones).
 const IGNORED: &str = "FILE_PATH_CHANGES,CONFIG_DESCRIPTION,GIT_COMMIT_ID,COMMIT_MESSAGE,\
     MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FROM_SIGN_OFF_MISMATCH,EMAIL_SUBJECT,UNKNOWN_COMMIT_ID,\
     COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_STATEMENTS,SPACING,\
-    LINE_CONTINUATIONS,EXECUTE_PERMISSIONS,LONG_LINE,LONG_LINE_STRING,REPEATED_WORD";
+    LINE_CONTINUATIONS,EXECUTE_PERMISSIONS,LONG_LINE,LONG_LINE_STRING,REPEATED_WORD,SPDX_LICENSE_TAG";
 
 /// Files of which checkpatch sees no commits: texts of others, and patches, whose context lines end
 /// in a space where they are empty.
-const NOT_OURS: [&str; 4] = ["--", ".", ":!LICENSE", ":!*.patch"];
+const NOT_OURS: [&str; 5] = ["--", ".", ":!LICENSE", ":!*.patch", ":!results"];
+
+/// Files that need no line with the license: it itself, what cargo writes, what was measured and
+/// drawn, and what others wrote for tests.
+const UNLICENSED: [&str; 4] = ["LICENSE", "Cargo.lock", ".tsv", ".svg"];
 
 pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, tally: &Tally) {
     tally.check("rustfmt", format(cache, lab, checkout));
@@ -45,6 +50,10 @@ pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, tally: &Tally) {
         );
     }
     tally.check("clippy of the module", clippy_module(cache, lab, checkout));
+    match tracked(checkout) {
+        Ok(files) => drop(tally.check("a license in every file", licenses(checkout, &files))),
+        Err(e) => tally.skip("a license in every file", &format!("{e:#}")),
+    }
     tally.check("checkpatch asm", checkpatch_files(cache, lab, checkout));
     match commits(cache, checkout) {
         Ok(patches) if patches.is_empty() => tally.skip("checkpatch of commits", "no commits"),
@@ -53,6 +62,33 @@ pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, tally: &Tally) {
             tally.check(&words, checkpatch(cache, lab, "commits", &[], &patches));
         }
         Err(e) => tally.skip("checkpatch of commits", &format!("{e:#}")),
+    }
+}
+
+/// The files of the repository.
+fn tracked(checkout: &Path) -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    let listed = git.arg("-C").arg(checkout).arg("ls-files").output();
+    let listed = listed.context("git ls-files")?;
+    ensure!(listed.status.success(), "no repository");
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    Ok(text.lines().map(str::to_string).collect())
+}
+
+/// Fails if a file does not say its license in its first three lines.
+fn licenses(checkout: &Path, files: &[String]) -> Result<()> {
+    const LINE: &str = "SPDX-License-Identifier: GPL-2.0-only";
+
+    let says = |name: &&String| {
+        let text = fs::read(checkout.join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        text.lines().take(3).any(|line| line.contains(LINE))
+    };
+    let exempt = |name: &&String| UNLICENSED.iter().any(|end| name.ends_with(end));
+    let mut without = files.iter().filter(|name| !exempt(name) && !says(name));
+    match without.next() {
+        Some(name) => bail!("none in {name}"),
+        None => Ok(()),
     }
 }
 
@@ -287,6 +323,15 @@ mod tests {
                     test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured\n";
         assert_eq!(counts(text), (15, 2, 1));
         assert_eq!(counts("error: could not compile\n"), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_file_without_its_license_is_found() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let of = |name: &str| licenses(checkout, &[name.to_string()]);
+        of("Kbuild").unwrap();
+        of("LICENSE").unwrap();
+        assert!(of("results").is_err());
     }
 
     #[test]

@@ -222,6 +222,7 @@ const EMPTY: Row<'_> = Row {
     net_min: 0,
     net_median: 0,
     samples: "",
+    counts: None,
 };
 
 /// Numbers that are spread about nought as errors are, by about one.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::admit::{admit, Alike};
 use crate::cmp;
 use crate::contrast::Chosen;
+use crate::counts;
 use crate::fit;
 use crate::heading;
 use crate::pool::{pools, Pool};
@@ -149,6 +150,7 @@ pub fn text(parts: &[Part<'_>], chosen: Chosen<'_>, stamp: Option<&str>) -> Resu
             text += &wrap(&paragraph, 2);
         }
         text += &table::blocks(pool, chosen)?;
+        text += &counts::lines(pool);
         for (i, answer) in answers(pool).iter().enumerate() {
             text += if i == 0 { "\n" } else { "" };
             text += &wrap(&format!("- {answer}"), 2);
