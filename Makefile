@@ -13,7 +13,7 @@ REPMOV := '$(REPMOV_CACHE)/target/release/repmov'
 # Kbuild must not take ARCH=um, which is kunit's, for the module's.
 KBUILD = $(MAKE) -C '$(KDIR)' M='$(CURDIR)' ARCH=x86_64
 
-.PHONY: module modules run time report table cmp rank reference readme check kunit setup shell tool kdir clean modules_install rust-analyzer help
+.PHONY: module modules run verify time report table cmp rank reference readme check kunit setup shell tool kdir clean modules_install rust-analyzer help
 
 ifneq ($(KDIR),)
 module modules: kdir
@@ -25,6 +25,13 @@ endif
 
 run check setup: tool
 	@$(REPMOV) $@
+
+# What verify and time take: a patch, or a whole source.
+GIVEN = $(if $(PATCH),--patch '$(PATCH)') $(if $(ASM),--asm '$(ASM)') \
+	$(if $(ROUTINE),--routine '$(ROUTINE)') $(if $(BASE),--base '$(BASE)')
+
+verify: tool
+	@$(REPMOV) verify $(GIVEN)
 
 time: tool
 	@$(REPMOV) time $(if $(PLAN),--plan '$(PLAN)') $(if $(LAB),--lab '$(LAB)') $(if $(RUNS),--runs '$(RUNS)')
@@ -71,6 +78,8 @@ kdir:
 
 help:
 	@echo 'make run               check and time every candidate in a guest'
+	@echo 'make verify PATCH=FILE|- [BASE=]  is a mail, mailbox or diff right'
+	@echo 'make verify ASM=FILE ROUTINE=     is a whole source right'
 	@echo 'make time [PLAN=] [LAB=] [RUNS=]  time a plan natively, keep the record'
 	@echo 'make report|table|rank RECORD=FILE...  what records say; make cmp A= B='
 	@echo 'make reference         time all plans for the README; make readme'

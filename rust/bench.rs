@@ -23,7 +23,6 @@ use kernel::{
 use crate::{
     instance::Built,
     pure::{
-        copies::Depth,
         plan::Plan,
         refusal::{
             Class,
@@ -36,13 +35,14 @@ use crate::{
         Text, //
     },
     verify,
+    wanted::{
+        self,
+        Wanted, //
+    },
 };
 
 /// A plan of more bytes than this is refused before it is read.
 pub(crate) const PLAN_MAX: usize = 4096;
-
-/// How much of the sweeps `verify` makes.
-pub(crate) const DEPTHS: [(&str, Depth); 2] = [("full", Depth::Full), ("quick", Depth::Quick)];
 
 /// Everything that outlives one use of a file.
 #[pin_data]
@@ -62,7 +62,7 @@ struct Kept {
     record: Option<Text>,
     /// What went wrong last, in words.
     error: Option<Text>,
-    depth: Depth,
+    wanted: Wanted,
 }
 
 /// Held by whoever runs something; there is one.
@@ -89,7 +89,7 @@ impl Bench {
                 plan: None,
                 record: None,
                 error: None,
-                depth: Depth::Full,
+                wanted: Wanted::ALL,
             }),
             busy: Atomic::new(false),
             done: Atomic::new(0),
@@ -183,28 +183,20 @@ impl Bench {
     /// The checks' results as KTAP.
     pub(crate) fn verify(&self) -> Result<Text> {
         let _busy = self.start()?;
-        let depth = self.kept.lock().depth;
+        let wanted = self.kept.lock().wanted;
         let mut out = Text::new();
-        verify::run(depth, &mut out, |done, total| self.progress(done, total))
+        verify::run(&wanted, &mut out, |done, total| self.progress(done, total))
             .map_err(|error| self.fail(error, format_args!("verify: {}", words(error))))?;
         Ok(out)
     }
 
-    /// Chooses how much of the sweeps the next checks make: `depth=full` or `depth=quick`.
-    pub(crate) fn set_depth(&self, words: &[u8]) -> Result {
-        let known = |(name, _): &(&str, Depth)| {
-            words.trim_ascii().strip_prefix(b"depth=") == Some(name.as_bytes())
+    /// Chooses what the next checks are to be of.
+    pub(crate) fn set_wanted(&self, words: &[u8]) -> Result {
+        let Some(wanted) = Wanted::read(words) else {
+            return Err(self.fail(EINVAL, format_args!("{}", wanted::REFUSED)));
         };
-        match DEPTHS.iter().find(|depth| known(depth)) {
-            Some((_, depth)) => {
-                self.kept.lock().depth = *depth;
-                Ok(())
-            }
-            None => Err(self.fail(
-                EINVAL,
-                format_args!("verify: neither depth=full nor depth=quick"),
-            )),
-        }
+        self.kept.lock().wanted = wanted;
+        Ok(())
     }
 
     /// The plan in force, as words that can be written back.
@@ -244,6 +236,7 @@ fn words(error: Error) -> &'static str {
         e if e == ENOMEM => "not enough memory",
         e if e == ENXIO => "the CPU went offline",
         e if e == EIO => "no clock is fine enough: the kernel found no frequency for the TSC",
+        e if e == ENODATA => "no suite or check is as the words say",
         e if e == ENOENT => "the plan matches no instance",
         e if e == ESRCH => "mem=user needs a process, and this thread has no memory of one",
         e if e == EPROTO => "a copy went through that was to fault",

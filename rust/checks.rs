@@ -107,6 +107,11 @@ impl Check {
         }
     }
 
+    /// The check of that name.
+    pub(crate) fn from_name(name: &str) -> Option<Check> {
+        Self::ALL.into_iter().find(|check| check.name() == name)
+    }
+
     /// The name of the test case.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@
 //! | `plan` (rw) | what to time, as `key=value` words |
 //! | `run` (w) | any write runs the plan, and returns when it is done |
 //! | `timings` (r) | the last record; the first read runs the default plan if there is none |
-//! | `verify` (rw) | runs the checks and prints KTAP; takes `depth=full` or `depth=quick` |
+//! | `verify` (rw) | runs the checks and prints KTAP; takes words that say which ([`crate::wanted`]) |
 //! | `status` (r) | what goes on, and the last error in words |
 //!
 //! The file operations are made here, not by `kernel::debugfs`: those name no owner (7.3), so the
@@ -105,7 +105,7 @@ impl Name {
         match self {
             Name::Plan => bench.set_plan(words),
             Name::Run => bench.run(),
-            Name::Verify => bench.set_depth(words),
+            Name::Verify => bench.set_wanted(words),
             _ => Err(EINVAL),
         }
     }

@@ -55,6 +55,7 @@ mod text;
 #[cfg(not(CONFIG_UML))]
 mod user;
 mod verify;
+mod wanted;
 
 #[cfg(CONFIG_KUNIT = "y")]
 #[path = "../kunit/controls.rs"]

@@ -14,26 +14,29 @@ use crate::{
         self,
         Instance, //
     },
-    pure::{
-        copies::Depth,
-        mask::Mask, //
-    },
+    pure::mask::Mask,
     text::{
         line,
         Text, //
     },
+    wanted::Wanted,
 };
 
 /// One suite: a candidate under one mask, at all its entry offsets.
 #[derive(Clone, Copy)]
 struct Suite(Instance);
 
-/// The suites in the order of the table. The instance at entry offset 0 stands for its suite.
-fn suites() -> impl Iterator<Item = Suite> + Clone {
+/// All suites, in the order of the table. The instance at entry offset 0 stands for its suite.
+fn suites() -> impl Iterator<Item = Suite> {
     instance::candidates().filter(|i| i.entry() == 0).map(Suite)
 }
 
 impl Suite {
+    /// Whether something of it is wanted.
+    fn wanted(&self, wanted: &Wanted) -> bool {
+        wanted.suite(self.0) && wanted.checks(self.0.routine()).next().is_some()
+    }
+
     fn instances(&self) -> impl Iterator<Item = Instance> {
         instance::suite(self.0.routine(), self.0.candidate(), self.mask())
     }
@@ -72,39 +75,50 @@ impl Suite {
         Ok(true)
     }
 
-    fn run(&self, space: &mut Space, out: &mut Text) -> Result<bool> {
+    fn run(&self, wanted: &Wanted, space: &mut Space, out: &mut Text) -> Result<bool> {
         line!(out, "    KTAP version 1")?;
         out.print(format_args!("    # Subtest: "))?;
         self.print_name(out)?;
         line!(out, "")?;
-        let checks = Check::of(self.0.routine());
-        line!(out, "    1..{}", checks.len())?;
+        let checks = wanted.checks(self.0.routine());
+        line!(out, "    1..{}", checks.clone().count())?;
         let mut ok = true;
-        for (i, check) in checks.iter().enumerate() {
-            ok &= self.case(i + 1, *check, space, out)?;
+        for (i, check) in checks.enumerate() {
+            ok &= self.case(i + 1, check, space, out)?;
         }
         Ok(ok)
     }
 }
 
-/// Runs everything and prints it.
+/// Runs what is wanted and prints it.
 ///
 /// # Errors
 ///
-/// [`EINTR`] if a signal came, [`ENOMEM`], or [`EFAULT`] if the guard pages are not there. A
-/// failed check is no error: it is in the text.
-pub(crate) fn run(depth: Depth, out: &mut Text, progress: impl Fn(usize, usize)) -> Result {
-    let mut space = Space::new(depth)?;
-    let count = suites().count();
+/// [`EINTR`] if a signal came, [`ENOMEM`], [`EFAULT`] if the guard pages are not there, or
+/// [`ENODATA`] if nothing is such. A failed check is no error: it is in the text.
+pub(crate) fn run(wanted: &Wanted, out: &mut Text, progress: impl Fn(usize, usize)) -> Result {
+    let mut space = Space::new(wanted.depth)?;
+    let mut count = 0;
+    for suite in suites() {
+        count += usize::from(suite.wanted(wanted));
+    }
+    if count == 0 {
+        return Err(ENODATA);
+    }
     line!(out, "KTAP version 1")?;
     line!(out, "1..{count}")?;
-    for (i, suite) in suites().enumerate() {
-        progress(i, count);
-        let ok = suite.run(&mut space, out)?;
+    let mut done = 0;
+    for suite in suites() {
+        if !suite.wanted(wanted) {
+            continue;
+        }
+        progress(done, count);
+        done += 1;
+        let ok = suite.run(wanted, &mut space, out)?;
         out.print(format_args!(
             "{} {} ",
             if ok { "ok" } else { "not ok" },
-            i + 1
+            done
         ))?;
         suite.print_name(out)?;
         line!(out, "")?;

@@ -42,6 +42,7 @@ impl Accel {
 }
 
 /// What all boots have in common.
+#[derive(Clone)]
 pub struct Machine {
     /// Where QEMU or the kernel runs.
     pub root: Root,
@@ -66,22 +67,43 @@ pub struct Boot {
 }
 
 impl Machine {
-    /// Boots and waits until all jobs are done. A kernel that falls silent before it has loaded the
-    /// module is booted once more: an emulated one does that now and then, on a busy machine.
+    /// Boots and waits until all jobs are done.
     pub fn boot(&self, cache: &Cache, boot: &Boot, progress: &Progress) -> Result<Sections> {
-        match self.attempt(cache, boot, progress)? {
-            Attempt::Early(why) => {
-                print(&format!("{why:#}\nbefore the module was loaded: once more"));
-            }
-            Attempt::Ended(result) => return result,
-        }
-        match self.attempt(cache, boot, progress)? {
-            Attempt::Early(why) => Err(why),
-            Attempt::Ended(result) => result,
-        }
+        let ended = self.watch(cache, boot, self.silence, progress)?;
+        ended
+            .result()
+            .with_context(|| format!("boot {}", boot.name))
     }
 
-    fn attempt(&self, cache: &Cache, boot: &Boot, progress: &Progress) -> Result<Attempt> {
+    /// Boots and waits until the boot is over, however that comes about. Once the guest's init runs,
+    /// it may be silent for `patience`. A kernel that falls silent before that is booted once more:
+    /// an emulated one does that now and then, on a busy machine.
+    pub fn watch(
+        &self,
+        cache: &Cache,
+        boot: &Boot,
+        patience: Duration,
+        progress: &Progress,
+    ) -> Result<Ended> {
+        let ended = self.attempt(cache, boot, patience, progress)?;
+        if !ended.early() {
+            return Ok(ended);
+        }
+        let why = ended.result().err().context("it is silent")?;
+        print(&format!(
+            "boot {}: {why:#}\nbefore the module was loaded: once more",
+            boot.name
+        ));
+        self.attempt(cache, boot, patience, progress)
+    }
+
+    fn attempt(
+        &self,
+        cache: &Cache,
+        boot: &Boot,
+        patience: Duration,
+        progress: &Progress,
+    ) -> Result<Ended> {
         let file = |end: &str| cache.log_path(&format!("boot-{}.{end}", boot.name));
         let (console, results, errors) = (file("log"), file("out"), file("qemu"));
         for path in [&console, &results] {
@@ -100,7 +122,7 @@ impl Machine {
             .spawn()
             .with_context(|| format!("cannot start: {}", shown(&command)))?;
         let guard = stop::guard(child.id());
-        let mut watch = Watch::start(self, &console, &results);
+        let mut watch = Watch::start(self, patience, &console, &results);
         let end = loop {
             let exited = child.try_wait()?;
             if let Some(end) = watch.look(exited.is_some()) {
@@ -111,13 +133,12 @@ impl Machine {
         };
         guard.kill();
         child.wait()?;
-        let early = matches!(end, End::Silence(_)) && watch.sent.is_empty();
-        let result = end
-            .result(&watch, &console, &errors)
-            .with_context(|| format!("boot {}", boot.name));
-        Ok(match result {
-            Err(why) if early => Attempt::Early(why),
-            result => Attempt::Ended(result),
+        Ok(Ended {
+            sections: Sections::read(&watch.sent),
+            console: watch.console,
+            log: console,
+            errors,
+            end,
         })
     }
 
@@ -166,16 +187,20 @@ impl Boot {
     }
 }
 
-/// What became of one boot.
-enum Attempt {
-    /// It fell silent before it had loaded the module.
-    Early(anyhow::Error),
-    /// It ended in another way.
-    Ended(Result<Sections>),
+/// A boot that is over.
+pub struct Ended {
+    pub sections: Sections,
+    /// What the kernel said.
+    pub console: String,
+    /// Where that is kept.
+    pub log: PathBuf,
+    /// What QEMU said.
+    errors: PathBuf,
+    pub end: End,
 }
 
 /// Why a boot is over.
-enum End {
+pub enum End {
     Done,
     Crash,
     Silence(Duration),
@@ -186,6 +211,7 @@ enum End {
 /// What a guest has sent so far, and when.
 struct Watch<'a> {
     machine: &'a Machine,
+    patience: Duration,
     files: [&'a Path; 2],
     console: String,
     sent: String,
@@ -194,11 +220,17 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn start(machine: &'a Machine, console: &'a Path, results: &'a Path) -> Watch<'a> {
+    fn start(
+        machine: &'a Machine,
+        patience: Duration,
+        console: &'a Path,
+        results: &'a Path,
+    ) -> Watch<'a> {
         let (start, last) = (Instant::now(), Instant::now());
         let (files, console, sent) = ([console, results], String::new(), String::new());
         Watch {
             machine,
+            patience,
             files,
             console,
             sent,
@@ -227,7 +259,11 @@ impl<'a> Watch<'a> {
         if exited {
             return Some(End::Exit);
         }
-        if silence > self.machine.silence {
+        let allowed = match self.sent.is_empty() {
+            true => self.machine.silence,
+            false => self.patience,
+        };
+        if silence > allowed {
             return Some(End::Silence(silence));
         }
         let took = self.start.elapsed();
@@ -244,9 +280,30 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl End {
-    fn result(self, watch: &Watch, console: &Path, errors: &Path) -> Result<Sections> {
-        let sections = Sections::read(&watch.sent);
+impl Ended {
+    /// One that never was.
+    #[cfg(test)]
+    pub fn of(sections: Sections, console: &str, end: End) -> Ended {
+        let (log, errors) = (PathBuf::new(), PathBuf::new());
+        let console = console.to_string();
+        Ended {
+            sections,
+            console,
+            log,
+            errors,
+            end,
+        }
+    }
+
+    /// It fell silent before its init ran.
+    fn early(&self) -> bool {
+        let sent = self.sections.open.is_some() || !self.sections.all.is_empty();
+        matches!(self.end, End::Silence(_)) && !sent
+    }
+
+    /// The sections, if all jobs were done; else why not.
+    pub fn result(self) -> Result<Sections> {
+        let (sections, console) = (self.sections, &self.log);
         let doing = sections
             .open
             .as_deref()
@@ -255,21 +312,21 @@ impl End {
         let told = format!(
             "console: {}, which ends{}",
             console.display(),
-            tail(&watch.console)
+            tail(&self.console)
         );
-        match self {
+        match self.end {
             End::Done => {
                 sections
                     .text("insmod")
                     .context("the module does not load")
                     .map_err(|e| {
-                        let refused = tail(&watch.console);
+                        let refused = tail(&self.console);
                         anyhow!("{e:#}\nconsole: {}, which ends{refused}", console.display())
                     })?;
                 Ok(sections)
             }
             End::Crash => {
-                let (line, excerpt) = crash(&watch.console).context("no crash")?;
+                let (line, excerpt) = crash(&self.console).context("no crash")?;
                 bail!(
                     "the guest crashed{doing}: {line}\nconsole: {}{excerpt}",
                     console.display()
@@ -288,7 +345,7 @@ impl End {
                 )
             }
             End::Exit => {
-                let words = fs::read_to_string(errors).unwrap_or_default();
+                let words = fs::read_to_string(&self.errors).unwrap_or_default();
                 bail!(
                     "QEMU ended before the guest was done{doing}\n{}\n{told}",
                     words.trim()

@@ -10,13 +10,14 @@ const FOLDER: u32 = 0o040755;
 const FILE: u32 = 0o100755;
 
 /// What an archive is made of.
+#[derive(Clone, Copy)]
 pub struct Contents<'a> {
     pub busybox: &'a Path,
     /// None: the kernel has it built in.
     pub module: Option<&'a Path>,
     /// The folder of init and the scripts.
     pub guest: &'a Path,
-    /// Plans to be run, one a line.
+    /// Plans to be run, or words for the checks, one a line.
     pub plans: &'a str,
 }
 

@@ -191,7 +191,7 @@ fn messages(ktap: &str) -> HashMap<(String, String), String> {
 }
 
 /// Whether a result line says that the test failed, the test's name, and why it was skipped.
-fn result(line: &str) -> Option<(bool, &str, Option<&str>)> {
+pub fn result(line: &str) -> Option<(bool, &str, Option<&str>)> {
     let (failed, rest) = match line.strip_prefix("not ok ") {
         Some(rest) => (true, rest),
         None => (false, line.strip_prefix("ok ")?),

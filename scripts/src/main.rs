@@ -51,6 +51,7 @@ mod tell;
 mod threshold;
 mod time;
 mod timings;
+mod verify;
 mod view;
 mod warning;
 
@@ -98,6 +99,8 @@ enum Action {
     Module,
     /// Check every candidate in a guest and time it
     Run,
+    /// Say whether a patch or a source is right under every mask, with ITS and without
+    Verify(verify::Given),
     /// Time a plan in a lab and keep the record
     Time {
         /// An experiment of scripts/plans, or a file of one's own
@@ -184,6 +187,7 @@ fn run(options: Options) -> Result<bool> {
             Ok(true)
         }
         Action::Run => bench::run(&cache, &lab, &checkout, silence),
+        Action::Verify(given) => verify::run(&cache, &lab, &checkout, silence, &given),
         Action::Time {
             plan,
             lab: place,

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! One check of one routine under one mask, and what came of it.
+
+use crate::ktap;
+
+use super::routine::Routine;
+
+/// The masks of the module that are forced.
+pub const MASKS: [&str; 4] = ["e0f0", "e0f1", "e1f0", "e1f1"];
+
+/// The checks in the groups of the table.
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    ("text", &["patched_text"]),
+    ("returns", &["returns"]),
+    ("registers", &["calling_convention", "return_value"]),
+    (
+        "copies",
+        &["every_length", "every_alignment", "guard_pages"],
+    ),
+    (
+        "faults",
+        &[
+            "exception_table",
+            "source_faults",
+            "destination_faults",
+            "user_memory",
+        ],
+    ),
+];
+
+/// Those that read the loaded text and never run it.
+const READERS: [&str; 3] = ["patched_text", "returns", "exception_table"];
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub routine: &'static Routine,
+    pub mask: &'static str,
+    pub check: &'static str,
+    pub outcome: Option<Outcome>,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    Right,
+    /// It does not apply, and why.
+    Skipped(String),
+    /// What it found.
+    Wrong(String),
+    /// The kernel broke: in words, and what it said.
+    Crash(String, String),
+    /// The candidate never came back.
+    Hang(String),
+    /// Why it was not tried.
+    Untried(String),
+}
+
+impl Outcome {
+    /// Of what the module printed for one check.
+    pub fn read(check: &str, text: &str, status: i32) -> Outcome {
+        let mut said = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if let Some((failed, name, skip)) = ktap::result(line) {
+                if name == check {
+                    return match (failed, skip) {
+                        (true, _) => Outcome::Wrong(said.join("; ")),
+                        (false, Some(why)) => Outcome::Skipped(why.to_string()),
+                        (false, None) => Outcome::Right,
+                    };
+                }
+            } else if let Some(words) = line.strip_prefix("# ") {
+                said.push(words.strip_prefix(&format!("{check}: ")).unwrap_or(words));
+            }
+        }
+        Outcome::Wrong(format!(
+            "the module gave no result (status {status}): {}",
+            text.trim()
+        ))
+    }
+
+    pub fn good(&self) -> bool {
+        matches!(self, Outcome::Right | Outcome::Skipped(_))
+    }
+
+    /// In a table.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Right => "right",
+            Outcome::Skipped(_) => "-",
+            Outcome::Wrong(_) => "WRONG",
+            Outcome::Crash(..) => "CRASH",
+            Outcome::Hang(_) => "HANG",
+            Outcome::Untried(_) => "?",
+        }
+    }
+}
+
+impl Cell {
+    /// All cells of a routine, those first that run nothing.
+    pub fn all(routine: &'static Routine) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for mask in MASKS {
+            for check in GROUPS.iter().flat_map(|(name, checks)| {
+                let applies = routine.user || *name != "faults";
+                checks.iter().filter(move |_| applies)
+            }) {
+                cells.push(Cell {
+                    routine,
+                    mask,
+                    check,
+                    outcome: None,
+                });
+            }
+        }
+        cells.sort_by_key(Cell::runs);
+        cells
+    }
+
+    /// Whether the candidate is called.
+    pub fn runs(&self) -> bool {
+        !READERS.contains(&self.check)
+    }
+
+    /// The words for the module's `verify` file.
+    pub fn words(&self, candidate: &str) -> String {
+        format!(
+            "depth=quick routine={} candidate={candidate} mask={} check={}",
+            self.routine.name, self.mask, self.check
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KTAP: &str =
+        "KTAP version 1\n1..1\n    KTAP version 1\n    # Subtest: repmov_x\n    1..1\n";
+
+    #[test]
+    fn what_the_module_prints_is_read() {
+        let read = |rest: &str| Outcome::read("returns", &format!("{KTAP}{rest}"), 0);
+        assert_eq!(read("    ok 1 returns\nok 1 repmov_x\n"), Outcome::Right);
+        let skipped = Outcome::Skipped("none".into());
+        assert_eq!(read("    ok 1 returns # SKIP none\n"), skipped);
+        let wrong = "    # returns: memcpy patch e0f0 entry 0: bare\n    not ok 1 returns\n";
+        let Outcome::Wrong(words) = read(wrong) else {
+            panic!("not wrong");
+        };
+        assert!(
+            words.ends_with("memcpy patch e0f0 entry 0: bare"),
+            "{words}"
+        );
+        assert!(!read("ok 1 repmov_x\n").good());
+        assert!(!Outcome::read("returns", "sh: write error: Invalid argument", 1).good());
+    }
+
+    #[test]
+    fn what_runs_nothing_comes_first() {
+        let cells = Cell::all(Routine::named("memcpy").unwrap());
+        assert_eq!(cells.len(), 4 * 7);
+        assert!(cells[..8].iter().all(|cell| !cell.runs()));
+        assert!(cells[8..].iter().all(Cell::runs));
+        assert_eq!(cells[8].check, "calling_convention");
+        assert_eq!(
+            Cell::all(Routine::named("rep_movs_alternative").unwrap()).len(),
+            44
+        );
+    }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Building a module of nothing but the candidates, and what the tools say of them.
+
+use anyhow::{anyhow, ensure, Error, Result};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::candidate::{Candidate, Candidates};
+use crate::cache::Cache;
+use crate::lab::Lab;
+use crate::log::Log;
+use crate::module;
+use crate::progress::Progress;
+
+/// A module that was built.
+pub struct Built {
+    pub module: PathBuf,
+    /// What objtool found wrong.
+    pub objtool: Vec<String>,
+    /// Symbols that are exported before and not after, and the other way round.
+    pub exports: Vec<String>,
+}
+
+/// Builds it in a folder of its own, where the module's Rust object is kept.
+pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates) -> Result<Built> {
+    let progress = Progress::start("module");
+    let out = cache.path("verify").join("module");
+    fs::create_dir_all(&out)?;
+    // So that it is linked, and objtool speaks, even if nothing is new.
+    let _ = fs::remove_file(out.join("repmov.o"));
+    let log = Log::create(cache, "verify-module")?;
+    let mut make = module::make_into(lab, checkout, &out)?;
+    make.arg(format!("REPMOV_EXTRA={}", candidates.folder.display()));
+    make.arg(format!("REPMOV_ONLY={}", candidates.name))
+        .arg("modules");
+    let made = log.run(&mut make, &progress);
+    for one in &candidates.all {
+        if let Err(e) = defines_its_routine(lab, &out, one, candidates.name) {
+            progress.fail("failed");
+            return Err(e);
+        }
+    }
+    if let Err(e) = made {
+        progress.fail("failed");
+        return Err(explained(&log.text(), candidates).unwrap_or(e));
+    }
+    progress.done();
+    Ok(Built {
+        module: out.join("repmov.ko"),
+        objtool: objtool(&log.text()),
+        exports: candidates.all.iter().flat_map(exports).collect(),
+    })
+}
+
+/// Fails if the source, assembled as it is, lacks the entry of its routine. Says nothing if it was
+/// not assembled.
+fn defines_its_routine(lab: &Lab, out: &Path, one: &Candidate, name: &str) -> Result<()> {
+    let routine = one.routine;
+    let object = out.join(format!("asm/gen/{}-{name}-plain.o", routine.name));
+    if !object.exists() {
+        return Ok(());
+    }
+    let ran = lab
+        .root
+        .command("nm", out)?
+        .arg("--defined-only")
+        .arg(&object)
+        .output()?;
+    ensure!(
+        ran.status.success(),
+        "nm does not read {}",
+        object.display()
+    );
+    let text = String::from_utf8_lossy(&ran.stdout);
+    let symbols = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        matches!(words.next()?, "T" | "W").then(|| words.next())?
+    });
+    let symbols: BTreeSet<_> = symbols.collect();
+    let others: Vec<_> = symbols
+        .iter()
+        .filter(|name| !name.starts_with("__pfx_"))
+        .copied()
+        .collect();
+    ensure!(
+        symbols.contains(routine.entry),
+        "{}: it does not define {}, the entry of {}; it defines {}",
+        routine.base(),
+        routine.entry,
+        routine.name,
+        match others.is_empty() {
+            true => "nothing".to_string(),
+            false => others.join(", "),
+        }
+    );
+    Ok(())
+}
+
+/// What the assembler says of the candidates' sources, at the lines that the user has.
+fn explained(log: &str, candidates: &Candidates) -> Option<Error> {
+    let mut told = Vec::new();
+    for line in log.lines() {
+        for one in &candidates.all {
+            if let Some(words) = complaint(line, one).filter(|words| !told.contains(words)) {
+                told.push(words);
+            }
+        }
+    }
+    let more = told.len().saturating_sub(12);
+    told.truncate(12);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    (!told.is_empty()).then(|| anyhow!("it does not assemble:\n  {}", told.join("\n  ")))
+}
+
+/// One line of the assembler or of the preprocessor: `FILE:LINE[:COLUMN]: WORDS`.
+fn complaint(line: &str, one: &Candidate) -> Option<String> {
+    let rest = line.strip_prefix(one.path.to_str()?)?.strip_prefix(':')?;
+    let (number, words) = rest.split_once(':')?;
+    let number: usize = number.parse().ok()?;
+    let words = words
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start_matches(':')
+        .trim();
+    let is_error = ["error:", "warning:"]
+        .iter()
+        .any(|mark| words.to_lowercase().contains(mark));
+    if !is_error {
+        return None;
+    }
+    let text = one
+        .source
+        .text
+        .lines()
+        .nth(number - 1)
+        .unwrap_or_default()
+        .trim();
+    let base = one.routine.base();
+    Some(match one.source.lines.get(number - 1).cloned().flatten() {
+        Some((name, at)) if one.base.is_none() => format!("{name}:{at}: {words}\n      {text}"),
+        Some((name, at)) => format!("{name}:{at} ({base}:{number}): {words}\n      {text}"),
+        None => format!("{base}:{number}, which is not changed: {words}\n      {text}"),
+    })
+}
+
+/// What objtool found, each once, with how many instances it is true of.
+fn objtool(log: &str) -> Vec<String> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for line in log.lines() {
+        let Some((_, words)) = line.split_once("objtool: ") else {
+            continue;
+        };
+        let words = match words
+            .strip_prefix("repmov_")
+            .and_then(|rest| rest.split_once(':'))
+        {
+            Some((place, words)) => {
+                let offset = place.split_once('+').map_or("", |(_, offset)| offset);
+                format!("+{offset}:{words}")
+            }
+            None => words.to_string(),
+        };
+        match found.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, count)) => *count += 1,
+            None => found.push((words, 1)),
+        }
+    }
+    let shown = |(words, count)| format!("{words} ({count} instances)");
+    found.into_iter().map(shown).collect()
+}
+
+/// What a source exports by EXPORT_SYMBOL and the like.
+fn exported(text: &str) -> BTreeSet<&str> {
+    let name = |line: &'_ str| {
+        let rest = line.trim().strip_prefix("EXPORT_SYMBOL")?;
+        rest.split_once('(')?
+            .1
+            .split([')', ','])
+            .next()
+            .map(str::len)
+    };
+    let lines = text.lines().filter_map(|line| {
+        let length = name(line)?;
+        let start = line.find('(')? + 1;
+        line.get(start..start + length).map(str::trim)
+    });
+    lines.collect()
+}
+
+/// What a patch changes of what its file exports.
+fn exports(one: &Candidate) -> Vec<String> {
+    let Some(base) = &one.base else {
+        return Vec::new();
+    };
+    let (before, after) = (exported(base), exported(&one.source.text));
+    let file = one.routine.base();
+    let gone = before
+        .difference(&after)
+        .map(|name| format!("{file} no longer exports {name}"));
+    let new = after
+        .difference(&before)
+        .map(|name| format!("{file} exports {name}, which it did not"));
+    gone.chain(new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::apply::Source;
+    use crate::verify::routine::Routine;
+
+    fn candidate(base: &str, text: &str) -> Candidate {
+        let mut source = Source::base(text.into());
+        source.lines[1] = Some(("my.patch".into(), 17));
+        Candidate {
+            routine: Routine::named("memcpy").unwrap(),
+            source,
+            path: "/cache/memcpy/patch.S".into(),
+            base: Some(base.into()),
+        }
+    }
+
+    #[test]
+    fn complaints_are_at_the_lines_of_the_user() {
+        let one = candidate("", "a\n\tfoo %rax\n");
+        let words = complaint(
+            "/cache/memcpy/patch.S:2: Error: no such instruction: `foo'",
+            &one,
+        );
+        let wanted =
+            "my.patch:17 (memcpy_64.S:2): Error: no such instruction: `foo'\n      foo %rax";
+        assert_eq!(words.unwrap(), wanted);
+        let words = complaint("/cache/memcpy/patch.S:2:7: error: missing )", &one).unwrap();
+        assert!(
+            words.starts_with("my.patch:17 (memcpy_64.S:2): error: missing )"),
+            "{words}"
+        );
+        let words = complaint("/cache/memcpy/patch.S:1: Error: x", &one).unwrap();
+        assert!(
+            words.starts_with("memcpy_64.S:1, which is not changed: Error: x"),
+            "{words}"
+        );
+        assert_eq!(
+            complaint(
+                "/cache/memcpy/patch.S:2:  Info: macro invoked from here",
+                &one
+            ),
+            None
+        );
+        assert_eq!(
+            complaint("/cache/memcpy/patch.S: Assembler messages:", &one),
+            None
+        );
+    }
+
+    #[test]
+    fn objtool_is_told_once() {
+        let line = |entry| {
+            format!(
+                "repmov.o: warning: objtool: repmov_memcpy_patch_e0f0_{entry}+0x5: unreachable\n"
+            )
+        };
+        let found = objtool(&(line(0) + &line(16)));
+        assert_eq!(found, ["+0x5: unreachable (2 instances)"]);
+    }
+
+    #[test]
+    fn exports_are_compared() {
+        let one = candidate("EXPORT_SYMBOL(memcpy)\n", "x\nEXPORT_SYMBOL_GPL(memcpy2)\n");
+        assert_eq!(
+            exports(&one),
+            [
+                "memcpy_64.S no longer exports memcpy",
+                "memcpy_64.S exports memcpy2, which it did not"
+            ]
+        );
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Trying a candidate in guests until every check has its outcome, whatever the candidate does to
+//! the kernel: a guest that breaks is ended, and another one goes on behind the check that broke it.
+
+use anyhow::{bail, ensure, Result};
+use std::time::Duration;
+
+use super::candidate::Candidates;
+use super::cell::{Cell, Outcome};
+use crate::bench::ITS;
+use crate::boot::{Accel, Boot, End, Ended, Machine};
+use crate::cache::Cache;
+use crate::initramfs::{self, Contents};
+use crate::progress::Progress;
+use crate::sections::crash;
+
+/// A guest that does a check says something within tenths of a second, emulated too.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the kernel says of a CPU with the mitigation in force.
+const ALIGNED: &str = "Mitigation: Aligned branch/return thunks";
+
+/// The kernel in one state.
+pub struct Trial<'a> {
+    pub cache: &'a Cache,
+    pub machine: Machine,
+    /// ITS is forced, or off.
+    pub its: bool,
+    pub contents: Contents<'a>,
+}
+
+impl Trial<'_> {
+    fn name(&self) -> &'static str {
+        match self.its {
+            true => "verify-its",
+            false => "verify",
+        }
+    }
+
+    /// The outcomes of all checks.
+    pub fn run(mut self, candidates: &Candidates) -> Result<Vec<Cell>> {
+        let routines = candidates.all.iter().map(|one| one.routine);
+        let mut cells: Vec<Cell> = routines.flat_map(Cell::all).collect();
+        cells.sort_by_key(Cell::runs);
+        self.machine.initrd = self.cache.path(&format!("verify/{}.cpio", self.name()));
+        let progress = Progress::silent();
+        loop {
+            let open = cells.iter().filter(|cell| cell.outcome.is_none());
+            let words: Vec<_> = open.map(|cell| cell.words(candidates.name)).collect();
+            if words.is_empty() {
+                return Ok(cells);
+            }
+            let contents = Contents {
+                plans: &(words.join("\n") + "\n"),
+                ..self.contents
+            };
+            initramfs::write(&self.machine.initrd, &contents)?;
+            let boot = Boot {
+                name: self.name().into(),
+                append: self.append(),
+                jobs: vec!["its".into(), "checks".into()],
+            };
+            let ended = self.machine.watch(self.cache, &boot, PATIENCE, &progress)?;
+            self.as_asked(&ended)?;
+            let before = words.len();
+            take(&mut cells, &ended);
+            let after = cells.iter().filter(|cell| cell.outcome.is_none()).count();
+            if after == before {
+                ended.result()?;
+                bail!("the guest did no check, and does not say why");
+            }
+        }
+    }
+
+    /// Boot options. A kernel that is broken goes no further.
+    fn append(&self) -> Vec<String> {
+        let its = match self.its {
+            true => ITS,
+            false => "indirect_target_selection=off",
+        };
+        vec![its.into(), "oops=panic".into()]
+    }
+
+    /// Fails unless the mitigation is as it was asked for.
+    fn as_asked(&self, ended: &Ended) -> Result<()> {
+        let Some(section) = ended.sections.all.iter().find(|one| one.name == "its") else {
+            return Ok(());
+        };
+        let state = section.text.trim();
+        let off = self.machine.accel == Accel::Kvm || state == "Not affected";
+        ensure!(
+            if self.its { state == ALIGNED } else { off },
+            "the kernel says of ITS: \"{state}\", not as asked for"
+        );
+        Ok(())
+    }
+}
+
+/// Takes from a boot what came of the checks that had no outcome before it.
+fn take(cells: &mut [Cell], ended: &Ended) {
+    let mut open: Vec<&mut Cell> = cells
+        .iter_mut()
+        .filter(|one| one.outcome.is_none())
+        .collect();
+    for section in &ended.sections.all {
+        let number = number(&section.name);
+        if let Some(cell) = number.and_then(|number| open.get_mut(number - 1)) {
+            let outcome = Outcome::read(cell.check, &section.text, section.status);
+            cell.outcome = Some(outcome);
+        }
+    }
+    if matches!(ended.end, End::Done) {
+        return;
+    }
+    let Some(last) = last(ended) else {
+        return;
+    };
+    let Some(cell) = open.get_mut(last - 1) else {
+        return;
+    };
+    cell.outcome = Some(broken(ended));
+    let (routine, mask, check) = (cell.routine, cell.mask, cell.check);
+    let runs = cell.runs();
+    let rest = open
+        .iter_mut()
+        .filter(|one| one.outcome.is_none() && runs && one.runs());
+    for one in rest.filter(|one| one.routine == routine && one.mask == mask) {
+        one.outcome = Some(Outcome::Untried(format!("after {check}")));
+    }
+}
+
+/// The check that was begun last: said on the console, which is written at once, and in what the
+/// guest sends, which may be late.
+fn last(ended: &Ended) -> Option<usize> {
+    let mark = |line: &str| {
+        let (_, rest) = line.split_once("repmov: check-")?;
+        rest.split(':').next()?.parse().ok()
+    };
+    let said = ended.console.lines().filter_map(mark).max();
+    let open = ended.sections.open.as_deref().and_then(number);
+    said.max(open)
+}
+
+/// Of "check-7".
+fn number(name: &str) -> Option<usize> {
+    name.strip_prefix("check-")?
+        .parse()
+        .ok()
+        .filter(|number| *number > 0)
+}
+
+/// A boot that was not done, in words.
+fn broken(ended: &Ended) -> Outcome {
+    if let Some((line, excerpt)) = crash(&ended.console) {
+        let at = excerpt.lines().find_map(|line| line.split_once("RIP: "));
+        let at = at.map_or(String::new(), |(_, place)| format!(", at {}", place.trim()));
+        return Outcome::Crash(format!("{}{at}", without_time(&line)), excerpt);
+    }
+    match ended.end {
+        End::Silence(time) => Outcome::Hang(format!(
+            "it does not come back: nothing from the guest for {} s",
+            time.as_secs()
+        )),
+        End::Limit(time) => Outcome::Hang(format!("not done after {} s", time.as_secs())),
+        _ => Outcome::Crash(
+            "the guest's CPU was reset, as by a fault that its handlers fault on".into(),
+            crate::sections::tail(&ended.console),
+        ),
+    }
+}
+
+/// Of "[    3.141592][  T123] words" the words.
+fn without_time(line: &str) -> &str {
+    let mut rest = line.trim();
+    while let Some((_, words)) = rest.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        rest = words.trim();
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sections::Sections;
+    use crate::verify::routine::Routine;
+
+    fn cells() -> Vec<Cell> {
+        Cell::all(Routine::named("memcpy").unwrap())
+    }
+
+    fn ended(sent: &str, console: &str, end: End) -> Ended {
+        Ended::of(Sections::read(sent), console, end)
+    }
+
+    fn done(number: usize, check: &str) -> String {
+        format!("=== begin check-{number}\n    ok 1 {check}\n=== end check-{number} 0\n")
+    }
+
+    #[test]
+    fn outcomes_go_to_their_checks() {
+        let mut cells = cells();
+        let sent = done(1, "patched_text") + &done(2, "returns") + "=== done\n";
+        take(&mut cells, &ended(&sent, "", End::Done));
+        assert_eq!(cells[0].outcome, Some(Outcome::Right));
+        assert!(cells[1].outcome.is_some() && cells[2].outcome.is_none());
+        // In the next boot they are counted from there.
+        take(&mut cells, &ended(&done(1, "patched_text"), "", End::Done));
+        assert_eq!(cells[2].outcome, Some(Outcome::Right));
+    }
+
+    #[test]
+    fn a_crash_is_of_the_check_that_was_begun_last() {
+        let mut cells = cells();
+        let console = "[1.0] repmov: check-9: x\n[1.5] BUG: unable to handle page fault\n\
+                       [1.5] RIP: 0010:repmov_memcpy_patch_e0f0_0+0x5/0x80\n";
+        // The output of the one before was lost.
+        take(&mut cells, &ended("", console, End::Exit));
+        let Some(Outcome::Crash(words, _)) = &cells[8].outcome else {
+            panic!("{:?}", cells[8]);
+        };
+        assert!(words.starts_with("BUG: unable to handle page fault, at 0010:repmov_memcpy"));
+        assert!(cells[7].outcome.is_none());
+        let untried = |cell: &&Cell| matches!(cell.outcome, Some(Outcome::Untried(_)));
+        let untried: Vec<_> = cells.iter().filter(untried).collect();
+        assert_eq!(untried.len(), 4);
+        assert!(untried
+            .iter()
+            .all(|cell| cell.mask == "e0f0" && cell.runs()));
+    }
+
+    #[test]
+    fn silence_and_a_reset_have_their_words() {
+        let mut cells = cells();
+        let silence = End::Silence(Duration::from_secs(5));
+        take(&mut cells, &ended("=== begin check-9\n", "", silence));
+        assert!(matches!(cells[8].outcome, Some(Outcome::Hang(_))));
+        take(&mut cells, &ended("=== begin check-9\n", "", End::Exit));
+        let crashed = |cell: &&Cell| matches!(cell.outcome, Some(Outcome::Crash(..)));
+        let crashed = cells.iter().find(crashed).unwrap();
+        assert_eq!(
+            (crashed.mask, crashed.check),
+            ("e0f1", "calling_convention")
+        );
+    }
+
+    #[test]
+    fn a_boot_without_a_check_changes_nothing() {
+        let mut cells = cells();
+        take(&mut cells, &ended("=== begin insmod\n", "", End::Exit));
+        assert!(cells.iter().all(|cell| cell.outcome.is_none()));
+    }
+}
