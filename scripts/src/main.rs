@@ -101,6 +101,9 @@ enum Action {
     Run,
     /// Say whether a patch or a source is right under every mask, with ITS and without
     Verify(verify::Given),
+    /// Try the patches that are bad on purpose, or those that are named
+    #[command(hide = true)]
+    VerifyBad { names: Vec<String> },
     /// Time a plan in a lab and keep the record
     Time {
         /// An experiment of scripts/plans, or a file of one's own
@@ -188,6 +191,11 @@ fn run(options: Options) -> Result<bool> {
         }
         Action::Run => bench::run(&cache, &lab, &checkout, silence),
         Action::Verify(given) => verify::run(&cache, &lab, &checkout, silence, &given),
+        Action::VerifyBad { names } => {
+            let tally = tally::Tally::default();
+            verify::bad::tell(&cache, &lab, &checkout, silence, &names, &tally);
+            Ok(tally.end())
+        }
         Action::Time {
             plan,
             lab: place,

@@ -75,6 +75,20 @@ impl Candidates {
         Ok(candidates)
     }
 
+    /// What they are made of, in words.
+    pub fn told(&self) -> String {
+        let one = |one: &Candidate| {
+            let how = match one.base {
+                Some(_) => format!("{} as patched", one.routine.file),
+                None => "a whole source".to_string(),
+            };
+            format!("{} {}: {how}", one.routine.name, self.name)
+        };
+        let notes = self.notes.iter().map(|note| format!("  {note}"));
+        let lines: Vec<_> = self.all.iter().map(one).chain(notes).collect();
+        lines.join("\n")
+    }
+
     /// Writes what is not there yet, so that nothing is assembled again that is the same.
     fn write(&self) -> Result<()> {
         for routine in &super::routine::ROUTINES {

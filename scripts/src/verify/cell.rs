@@ -32,6 +32,9 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
 /// Those that read the loaded text and never run it.
 const READERS: [&str; 3] = ["patched_text", "returns", "exception_table"];
 
+/// Those that have it fault.
+const FAULTING: [&str; 3] = ["source_faults", "destination_faults", "user_memory"];
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     pub routine: &'static Routine,
@@ -69,8 +72,8 @@ impl Outcome {
                         (false, None) => Outcome::Right,
                     };
                 }
-            } else if let Some(words) = line.strip_prefix("# ") {
-                said.push(words.strip_prefix(&format!("{check}: ")).unwrap_or(words));
+            } else if let Some(words) = line.strip_prefix(&format!("# {check}: ")) {
+                said.push(words);
             }
         }
         Outcome::Wrong(format!(
@@ -120,6 +123,21 @@ impl Cell {
     /// Whether the candidate is called.
     pub fn runs(&self) -> bool {
         !READERS.contains(&self.check)
+    }
+
+    /// Whether it found that a candidate may not be called as callers do, or may not meet a fault.
+    /// The checks that do so are then not tried (the guest's init knows which), since they would
+    /// show nothing but a broken kernel.
+    pub fn forbids(&self, other: &Cell) -> bool {
+        let wrong = matches!(self.outcome, Some(Outcome::Wrong(_)));
+        let alike = self.routine == other.routine && self.mask == other.mask;
+        wrong
+            && alike
+            && match self.check {
+                "calling_convention" => other.runs(),
+                "exception_table" => FAULTING.contains(&other.check),
+                _ => false,
+            }
     }
 
     /// The words for the module's `verify` file.

@@ -5,6 +5,7 @@
 use anyhow::{bail, ensure, Context, Result};
 use std::fs;
 use std::io::{self, Read};
+use std::path::Path;
 
 use super::routine::Routine;
 
@@ -34,6 +35,14 @@ pub enum Kind<'a> {
 impl Given {
     pub fn is_nothing(&self) -> bool {
         self.patch.is_none() && self.asm.is_none()
+    }
+
+    /// A patch in a file.
+    pub fn patch(file: &Path) -> Given {
+        Given {
+            patch: Some(file.display().to_string()),
+            ..Given::default()
+        }
     }
 
     /// The routine that is named, if one is.

@@ -3,6 +3,7 @@
 //! `repmov verify`: is a patch that somebody has right, in seconds and without an edit.
 
 mod apply;
+pub mod bad;
 mod candidate;
 mod cell;
 mod compile;
@@ -28,11 +29,11 @@ use crate::cache::Cache;
 use crate::initramfs::Contents;
 use crate::lab::Lab;
 use crate::progress::Progress;
+use compile::Built;
 use trial::Trial;
 use verdict::State;
 
-/// Tries what is given under every mask, with ITS and without, and prints the verdict. True if
-/// everything holds.
+/// Tries what is given and prints the verdict. True if everything holds.
 pub fn run(
     cache: &Cache,
     lab: &Lab,
@@ -42,8 +43,29 @@ pub fn run(
 ) -> Result<bool> {
     let start = Instant::now();
     let candidates = Candidates::make(cache, lab, given)?;
-    candidates.tell();
-    let built = compile::build(cache, lab, checkout, &candidates)?;
+    println!("{}", candidates.told());
+    let verdict = judge(cache, lab, checkout, silence, &candidates)?;
+    let word = if verdict.right { "right" } else { "WRONG" };
+    let took = start.elapsed().as_secs_f32();
+    println!("\n{}\n{word}, in {took:.1} s", verdict.text);
+    Ok(verdict.right)
+}
+
+/// What came of candidates.
+pub struct Verdict {
+    pub right: bool,
+    pub text: String,
+}
+
+/// Tries candidates under every mask, with ITS and without.
+fn judge(
+    cache: &Cache,
+    lab: &Lab,
+    checkout: &Path,
+    silence: Duration,
+    candidates: &Candidates,
+) -> Result<Verdict> {
+    let built = compile::build(cache, lab, checkout, candidates)?;
     let machine = bench::machine(cache, lab, checkout, &built.module, "", silence)?;
     let progress = Progress::start("boots without ITS and with it");
     let guest = checkout.join("scripts/guest");
@@ -59,16 +81,13 @@ pub fn run(
         },
     };
     let states = both(|its| {
-        let cells = trial(its).run(&candidates)?;
+        let cells = trial(its).run(candidates)?;
         Ok(State { its, cells })
     });
     match states {
         Ok(states) => {
             progress.done();
-            let right = print(&candidates, &built, &states);
-            let word = if right { "right" } else { "WRONG" };
-            println!("\n{word}, in {:.1} s", start.elapsed().as_secs_f32());
-            Ok(right)
+            Ok(verdict(candidates, &built, &states))
         }
         Err(e) => {
             progress.fail("failed");
@@ -89,34 +108,19 @@ fn both<T: Send>(work: impl Fn(bool) -> Result<T> + Sync) -> Result<[T; 2]> {
     })
 }
 
-/// Prints the verdict. True if everything holds.
-fn print(candidates: &Candidates, built: &compile::Built, states: &[State]) -> bool {
-    println!("\n{}", verdict::table(candidates.name, states).trim_end());
+/// Everything that was found.
+fn verdict(candidates: &Candidates, built: &Built, states: &[State]) -> Verdict {
+    let mut text = verdict::table(candidates.name, states);
     for note in verdict::notes(states) {
-        println!("{note}");
+        text += &format!("{note}\n");
     }
     for words in &built.objtool {
-        println!("\nobjtool: {words}");
+        text += &format!("\nobjtool: {words}\n");
     }
     for words in &built.exports {
-        println!("\nexports: {words}");
+        text += &format!("\nexports: {words}\n");
     }
-    print!("{}", verdict::findings(candidates.name, states));
-    built.objtool.is_empty() && built.exports.is_empty() && verdict::good(states)
-}
-
-impl Candidates {
-    /// Says what they are made of.
-    fn tell(&self) {
-        for one in &self.all {
-            let (name, routine) = (self.name, one.routine);
-            match one.base {
-                Some(_) => println!("{} {name}: {} as patched", routine.name, routine.file),
-                None => println!("{} {name}: a whole source", routine.name),
-            }
-        }
-        for note in &self.notes {
-            println!("  {note}");
-        }
-    }
+    text += &verdict::findings(candidates.name, states);
+    let right = built.objtool.is_empty() && built.exports.is_empty() && verdict::good(states);
+    Verdict { right, text }
 }

@@ -30,6 +30,7 @@ impl Page {
         }
     }
 
+    #[cfg(test)]
     pub fn text(&self) -> String {
         let lines: Vec<_> = self.lines.iter().map(|line| line.text.as_str()).collect();
         lines.join("\n")

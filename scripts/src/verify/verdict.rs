@@ -78,7 +78,7 @@ fn word(cells: &[&Cell], checks: &[&str]) -> &'static str {
 
 /// What does not hold, each finding once, with where it is so.
 pub fn findings(candidate: &str, states: &[State]) -> String {
-    let mut order: Vec<String> = Vec::new();
+    let mut order: Vec<(String, String)> = Vec::new();
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut excerpts: BTreeMap<String, String> = BTreeMap::new();
     for state in states {
@@ -93,17 +93,18 @@ pub fn findings(candidate: &str, states: &[State]) -> String {
                 bare(cell, candidate, &words)
             );
             let place = format!("{} ITS {}", cell.mask, state.name());
-            if !places.contains_key(&words) {
-                order.push(words.clone());
-                excerpts.insert(words.clone(), excerpt.to_string());
+            let key = without_addresses(&words);
+            if !places.contains_key(&key) {
+                order.push((key.clone(), words));
+                excerpts.insert(key.clone(), excerpt.to_string());
             }
-            places.entry(words).or_default().push(place);
+            places.entry(key).or_default().push(place);
         }
     }
     let mut text = String::new();
-    for words in order {
-        text += &format!("\n{words}\n  under {}\n", places[&words].join(", "));
-        for line in excerpts[&words]
+    for (key, words) in order {
+        text += &format!("\n{words}\n  under {}\n", places[&key].join(", "));
+        for line in excerpts[&key]
             .lines()
             .filter(|line| !line.trim().is_empty())
             .take(EXCERPT)
@@ -112,6 +113,17 @@ pub fn findings(candidate: &str, states: &[State]) -> String {
         }
     }
     text
+}
+
+/// Words without the kernel's addresses, which are others at each boot.
+fn without_addresses(words: &str) -> String {
+    let is_address = |word: &str| word.len() >= 12 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let parts = words.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let known = parts.filter(|part| {
+        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        !is_address(word.strip_prefix("0x").unwrap_or(word))
+    });
+    known.collect()
 }
 
 /// The words of an outcome that is a finding.
@@ -188,7 +200,14 @@ mod tests {
     #[test]
     fn a_finding_is_told_once_with_its_places() {
         let mut states = [state(false), state(true)];
-        let wrong = |mask: &str| Outcome::Wrong(format!("memcpy patch {mask} entry 0: len 8"));
+        let wrong = |mask: &str| {
+            let address = if mask == "e0f0" {
+                "ffffffffc041990c"
+            } else {
+                "ffffffffc041990d"
+            };
+            Outcome::Wrong(format!("memcpy patch {mask} entry 0: len 8 (0x{address})"))
+        };
         for state in &mut states {
             set(state, "e0f0", "guard_pages", wrong("e0f0"));
             set(state, "e1f0", "guard_pages", wrong("e1f0"));
@@ -196,7 +215,7 @@ mod tests {
         assert!(!good(&states));
         assert!(table("patch", &states).contains("WRONG"));
         let words =
-            "\nmemcpy guard_pages: entry 0: len 8\n  under e0f0 ITS off, e1f0 ITS off, e0f0 \
+            "\nmemcpy guard_pages: entry 0: len 8 (0xffffffffc041990c)\n  under e0f0 ITS off, e1f0 ITS off, e0f0 \
                      ITS forced, e1f0 ITS forced\n";
         assert_eq!(findings("patch", &states), words);
     }
