@@ -8,6 +8,7 @@
 #include "instance.h"
 
 	.text
+	.globl REPMOV_ENTRY_SYMBOL
 	repmov_may_clobber REPMOV_CLOBBERS
 #include "site.h"
 

@@ -39,6 +39,8 @@
 #define EXPORT_SYMBOL_GPL(name)
 #undef SYM_FUNC_ALIAS_MEMFUNC
 #define SYM_FUNC_ALIAS_MEMFUNC(alias, name)
+#undef SYM_FUNC_ALIAS
+#define SYM_FUNC_ALIAS(alias, name)
 #undef SYM_PIC_ALIAS
 #define SYM_PIC_ALIAS(name)
 
@@ -102,15 +104,16 @@
 	.balign REPMOV_ENTRY_START, 0xcc ASM_NL		\
 	.fill REPMOV_ENTRY, 1, 0xcc ASM_NL
 
+/* Other functions of a source stay its own: each of its instances has them. */
 #undef SYM_TYPED_FUNC_START
 #define SYM_TYPED_FUNC_START(name)			\
 	REPMOV_ALIGN					\
-	SYM_START(name, SYM_L_GLOBAL, SYM_A_NONE)	\
+	SYM_START(name, SYM_L_LOCAL, SYM_A_NONE)	\
 	ENDBR
 #undef SYM_FUNC_START
 #define SYM_FUNC_START(name)				\
 	REPMOV_ALIGN					\
-	SYM_START(name, SYM_L_GLOBAL, SYM_A_NONE)
+	SYM_START(name, SYM_L_LOCAL, SYM_A_NONE)
 
 /*
  * The mask: the two flags become "always" or "never", which the kernel's
