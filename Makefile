@@ -34,7 +34,7 @@ verify: tool
 	@$(REPMOV) verify $(GIVEN)
 
 time: tool
-	@$(REPMOV) time $(if $(PLAN),--plan '$(PLAN)') $(if $(LAB),--lab '$(LAB)') $(if $(RUNS),--runs '$(RUNS)')
+	@$(REPMOV) time $(if $(PLAN),--plan '$(PLAN)') $(if $(LAB),--lab '$(LAB)') $(if $(RUNS),--runs '$(RUNS)') $(GIVEN)
 
 report table rank: tool
 	@$(REPMOV) $@ $(RECORD)

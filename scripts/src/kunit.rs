@@ -73,6 +73,7 @@ pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, arch: Arch) -> Result<Pa
     let progress = Progress::start(&format!("kernel for {}", arch.name()));
     let log = Log::create(cache, &format!("kunit-{}-build", arch.name()))?;
     let mut kunit = kunit_py(&lab.root, &overlay, &build, arch, "build")?;
+    kunit.envs(lab.extra.iter().map(|extra| ("REPMOV_EXTRA", extra)));
     let status = log.status(&mut kunit, &progress, || {
         format!("{} objects", objects(&build))
     })?;

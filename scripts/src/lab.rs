@@ -29,6 +29,8 @@ pub struct Lab {
     pub busybox: PathBuf,
     /// The build tree and the tools are the user's own.
     pub own: bool,
+    /// A folder of more candidates.
+    pub extra: Option<PathBuf>,
 }
 
 impl Lab {
@@ -68,6 +70,7 @@ fn own(checkout: &Path, kdir: &Path) -> Result<Lab> {
         qemu,
         busybox,
         own: true,
+        extra: None,
     })
 }
 

@@ -121,6 +121,8 @@ enum Action {
         /// Load the module into this machine's kernel without asking
         #[arg(long)]
         yes: bool,
+        #[command(flatten)]
+        given: verify::Given,
     },
     /// Make the README's tables and pictures again from the records in results/reference
     Readme {
@@ -178,7 +180,7 @@ fn run(options: Options) -> Result<bool> {
     }
     let checkout = checkout()?;
     let cache = Cache::open(options.cache)?;
-    let lab = Lab::open(&cache, &checkout, options.kdir.as_deref())?;
+    let mut lab = Lab::open(&cache, &checkout, options.kdir.as_deref())?;
     let silence = Duration::from_secs(options.silence);
     match options.command {
         Action::Setup => {
@@ -202,13 +204,17 @@ fn run(options: Options) -> Result<bool> {
             runs,
             out,
             yes,
+            given,
         } => {
+            let given = verify::Candidates::of(&cache, &lab, &given)?;
+            lab.extra = given.as_ref().map(|given| given.folder.clone());
             let request = time::Request {
                 plan,
                 place,
                 runs,
                 out,
                 yes,
+                given,
             };
             time::run(&cache, &lab, &checkout, silence, &request)
         }

@@ -46,6 +46,9 @@ pub fn make_into(lab: &Lab, checkout: &Path, out: &Path) -> Result<Command> {
         make.arg(format!("CC={cc}"));
         make.arg(format!("KERNELRELEASE={}", lab.release));
     }
+    if let Some(extra) = &lab.extra {
+        make.arg(format!("REPMOV_EXTRA={}", extra.display()));
+    }
     Ok(make)
 }
 

@@ -37,6 +37,7 @@ pub fn set_up(cache: &Cache, checkout: &Path) -> Result<Lab> {
         qemu,
         busybox,
         own: false,
+        extra: None,
     })
 }
 

@@ -19,6 +19,7 @@ use crate::lab::Lab;
 use crate::module;
 use crate::origin::{self, Facts};
 use crate::progress::Progress;
+use crate::verify::Candidates;
 
 /// Where a plan runs.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -44,6 +45,8 @@ pub struct Request {
     pub out: Option<PathBuf>,
     /// The question whether to load the module into this machine's kernel is answered.
     pub yes: bool,
+    /// Candidates that come from outside.
+    pub given: Option<Candidates>,
 }
 
 /// Runs what is asked for, prints what came of it, and where the record is.
@@ -54,11 +57,16 @@ pub fn run(
     silence: Duration,
     request: &Request,
 ) -> Result<bool> {
-    let experiments = match request.plan.as_deref() {
-        Some("all") => Experiment::all(checkout)?,
-        Some(name) => vec![Experiment::find(checkout, name)?],
-        None => vec![Experiment::default_set()],
+    let mut experiments = match (request.plan.as_deref(), &request.given) {
+        (Some("all"), _) => Experiment::all(checkout)?,
+        (Some(name), _) => vec![Experiment::find(checkout, name)?],
+        (None, Some(given)) => vec![given.experiment()],
+        (None, None) => vec![Experiment::default_set()],
     };
+    if let (Some(_), Some(given)) = (&request.plan, &request.given) {
+        let joined = experiments.into_iter().map(|one| given.join(one));
+        experiments = joined.collect::<Result<_>>()?;
+    }
     let place = match request.place {
         Some(place) => place,
         None => normal(cache, lab)?,

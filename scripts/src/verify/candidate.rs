@@ -31,6 +31,10 @@ pub struct Candidate {
 pub struct Candidates {
     /// What the candidates are called.
     pub name: &'static str,
+    /// What was given.
+    pub title: String,
+    /// The base is the user's too: a candidate `base`, to be timed.
+    pub own_base: bool,
     /// Below it, each is ROUTINE/NAME.S.
     pub folder: PathBuf,
     pub all: Vec<Candidate>,
@@ -39,22 +43,28 @@ pub struct Candidates {
 }
 
 impl Candidates {
+    /// Makes them, if anything is given.
+    pub fn of(cache: &Cache, lab: &Lab, given: &Given) -> Result<Option<Candidates>> {
+        match given.is_nothing() {
+            true => Ok(None),
+            false => Candidates::make(cache, lab, given).map(Some),
+        }
+    }
+
     /// Makes them. Of routines that are not given, none is left from before.
     pub fn make(cache: &Cache, lab: &Lab, given: &Given) -> Result<Candidates> {
         let work = cache.path("verify");
         let folder = work.join("sources");
         fs::create_dir_all(&work).context("cannot make a folder in the cache")?;
-        let (name, sources, notes) = match given.kind()? {
-            Kind::Source(file, routine) => {
-                let (name, text) = given::read(file)?;
-                let source = Source::own(&name, ended(text));
-                ("asm", vec![(routine, source, None)], Vec::new())
-            }
-            Kind::Patch(file) => {
-                let (sources, notes) = patched(lab, &work, file, given)?;
-                ("patch", sources, notes)
-            }
+        let (name, patched) = match given.kind()? {
+            Kind::Source(file, routine) => ("asm", whole(file, routine)?),
+            Kind::Patch(file) => ("patch", patched(lab, &work, file, given)?),
         };
+        let Patched {
+            title,
+            sources,
+            notes,
+        } = patched;
         let mut all = Vec::new();
         for (routine, source, base) in sources {
             let path = folder.join(routine.name).join(format!("{name}.S"));
@@ -67,6 +77,8 @@ impl Candidates {
         }
         let candidates = Candidates {
             name,
+            title,
+            own_base: given.base.is_some(),
             folder,
             all,
             notes,
@@ -98,33 +110,58 @@ impl Candidates {
                 remove(&folder)?;
                 continue;
             };
-            let other = ["asm", "patch"].into_iter().find(|name| *name != self.name);
-            let other = other.map(|name| folder.join(format!("{name}.S")));
-            other.map(fs::remove_file);
-            if fs::read_to_string(&one.path).ok().as_ref() != Some(&one.source.text) {
-                fs::create_dir_all(&folder)?;
-                fs::write(&one.path, &one.source.text)
-                    .with_context(|| format!("cannot write {}", one.path.display()))?;
+            fs::create_dir_all(&folder)?;
+            let base = one.base.as_deref().filter(|_| self.own_base);
+            for (name, text) in [
+                (self.name, Some(one.source.text.as_str())),
+                ("base", base),
+                (if self.name == "asm" { "patch" } else { "asm" }, None),
+            ] {
+                put(&folder.join(format!("{name}.S")), text)?;
             }
         }
         Ok(())
     }
 }
 
-type Patched = (&'static Routine, Source, Option<String>);
+/// Has a file hold a text, or not be.
+fn put(path: &Path, text: Option<&str>) -> Result<()> {
+    let held = fs::read_to_string(path).ok();
+    match text {
+        Some(text) if held.as_deref() != Some(text) => fs::write(path, text),
+        None if held.is_some() => fs::remove_file(path),
+        _ => Ok(()),
+    }
+    .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A routine, its source, and what that is made of.
+type Made = (&'static Routine, Source, Option<String>);
+
+struct Patched {
+    title: String,
+    sources: Vec<Made>,
+    notes: Vec<String>,
+}
+
+/// A source as it is.
+fn whole(file: &str, routine: &'static Routine) -> Result<Patched> {
+    let (name, text) = given::read(file)?;
+    let source = Source::own(&name, ended(text));
+    Ok(Patched {
+        title: name,
+        sources: vec![(routine, source, None)],
+        notes: Vec::new(),
+    })
+}
 
 /// The routines' files with all changes made.
-fn patched(
-    lab: &Lab,
-    work: &Path,
-    file: &str,
-    given: &Given,
-) -> Result<(Vec<Patched>, Vec<String>)> {
+fn patched(lab: &Lab, work: &Path, file: &str, given: &Given) -> Result<Patched> {
     let (name, text) = given::read(file)?;
     let messages = mail::messages(&name, &text, &work.join("decoded"))?;
     let series = Series::of(&name, &messages)?;
     let mut notes = series.notes;
-    let mut sources: Vec<Patched> = Vec::new();
+    let mut sources: Vec<Made> = Vec::new();
     for change in &series.changes {
         let routine = given.routine()?.unwrap_or(change.routine);
         ensure!(
@@ -158,7 +195,13 @@ fn patched(
             routine.file
         );
     }
-    Ok((sources, notes))
+    let subjects = series.subjects.iter().filter(|subject| !subject.is_empty());
+    let title = subjects.fold(name, |title, subject| format!("{title}: {subject}"));
+    Ok(Patched {
+        title,
+        sources,
+        notes,
+    })
 }
 
 /// The text that a patch is of.

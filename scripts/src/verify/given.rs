@@ -33,16 +33,18 @@ pub enum Kind<'a> {
 }
 
 impl Given {
-    pub fn is_nothing(&self) -> bool {
-        self.patch.is_none() && self.asm.is_none()
-    }
-
     /// A patch in a file.
     pub fn patch(file: &Path) -> Given {
         Given {
             patch: Some(file.display().to_string()),
             ..Given::default()
         }
+    }
+
+    /// Whether no word was said.
+    pub fn is_nothing(&self) -> bool {
+        let words = [&self.patch, &self.asm, &self.routine, &self.base];
+        words.iter().all(|word| word.is_none())
     }
 
     /// The routine that is named, if one is.

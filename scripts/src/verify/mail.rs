@@ -207,7 +207,7 @@ mod tests {
         let message = &read("parts", &mail)[0];
         assert_eq!(message.parts.len(), 2);
         assert_eq!(message.parts[1].lines[0].text, "--- a/x");
-        assert_eq!(message.parts[1].lines[0].number, 14);
+        assert_eq!(message.parts[1].lines[0].number, 15);
     }
 
     #[test]
@@ -220,6 +220,6 @@ mod tests {
         let messages = read("mbox", &(one(1) + &one(2)));
         let subjects: Vec<_> = messages.iter().map(|m| m.subject.as_str()).collect();
         assert_eq!(subjects, ["1", "2"]);
-        assert_eq!(messages[1].parts[0].lines[1].number, 16);
+        assert_eq!(messages[1].parts[0].lines[1].number, 17);
     }
 }

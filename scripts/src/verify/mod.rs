@@ -14,6 +14,7 @@ mod page;
 mod quote;
 mod routine;
 mod series;
+mod timed;
 mod trial;
 mod verdict;
 

@@ -14,6 +14,8 @@ use super::routine::Routine;
 #[derive(Debug, Default)]
 pub struct Series {
     pub changes: Vec<Change>,
+    /// The subjects of what is applied.
+    pub subjects: Vec<String>,
     pub notes: Vec<String>,
 }
 
@@ -66,7 +68,11 @@ impl Series {
         for other in others {
             series.notes.push(format!("left alone: {other}"));
         }
-        for patch in patches {
+        for patch in patches
+            .into_iter()
+            .filter(|patch| !patch.changes.is_empty())
+        {
+            series.subjects.push(patch.subject.to_string());
             series.changes.extend(patch.changes);
         }
         Ok(series)
