@@ -2,17 +2,18 @@
 
 //! One boot of a kernel, in QEMU or as a process: its jobs, or in words why they were not done.
 
-use anyhow::{anyhow, bail, Context, Result};
+use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::cache::Cache;
+use crate::ended::{End, Ended};
 use crate::log::shown;
 use crate::progress::{print, Progress};
 use crate::root::Root;
-use crate::sections::{crash, tail, Sections};
+use crate::sections::{crash, Sections};
 use crate::stop;
 
 /// How often the host looks at what the guest has sent.
@@ -76,7 +77,7 @@ impl Machine {
     }
 
     /// Boots and waits until the boot is over, however that comes about. Once the guest's init runs,
-    /// it may be silent for `patience`. A kernel that falls silent before that is booted once more:
+    /// it may be silent for `patience`, or for as long as it took to get there. A kernel that falls silent before that is booted once more:
     /// an emulated one does that now and then, on a busy machine.
     pub fn watch(
         &self,
@@ -187,27 +188,6 @@ impl Boot {
     }
 }
 
-/// A boot that is over.
-pub struct Ended {
-    pub sections: Sections,
-    /// What the kernel said.
-    pub console: String,
-    /// Where that is kept.
-    pub log: PathBuf,
-    /// What QEMU said.
-    errors: PathBuf,
-    pub end: End,
-}
-
-/// Why a boot is over.
-pub enum End {
-    Done,
-    Crash,
-    Silence(Duration),
-    Limit(Duration),
-    Exit,
-}
-
 /// What a guest has sent so far, and when.
 struct Watch<'a> {
     machine: &'a Machine,
@@ -217,6 +197,8 @@ struct Watch<'a> {
     sent: String,
     start: Instant,
     last: Instant,
+    /// When the guest first sent something.
+    ready: Option<Duration>,
 }
 
 impl<'a> Watch<'a> {
@@ -236,6 +218,7 @@ impl<'a> Watch<'a> {
             sent,
             start,
             last,
+            ready: None,
         }
     }
 
@@ -248,6 +231,9 @@ impl<'a> Watch<'a> {
         if before != (self.console.len(), self.sent.len()) {
             self.last = Instant::now();
         }
+        if self.ready.is_none() && !self.sent.is_empty() {
+            self.ready = Some(self.start.elapsed());
+        }
         let silence = self.last.elapsed();
         if crash(&self.console).is_some() {
             // The lines that explain it are still to come.
@@ -259,9 +245,9 @@ impl<'a> Watch<'a> {
         if exited {
             return Some(End::Exit);
         }
-        let allowed = match self.sent.is_empty() {
-            true => self.machine.silence,
-            false => self.patience,
+        let allowed = match self.ready {
+            None => self.machine.silence,
+            Some(boot) => self.patience.max(boot),
         };
         if silence > allowed {
             return Some(End::Silence(silence));
@@ -277,81 +263,6 @@ impl<'a> Watch<'a> {
             &self.sent
         };
         text.lines().next_back().unwrap_or("starting").to_string()
-    }
-}
-
-impl Ended {
-    /// One that never was.
-    #[cfg(test)]
-    pub fn of(sections: Sections, console: &str, end: End) -> Ended {
-        let (log, errors) = (PathBuf::new(), PathBuf::new());
-        let console = console.to_string();
-        Ended {
-            sections,
-            console,
-            log,
-            errors,
-            end,
-        }
-    }
-
-    /// It fell silent before its init ran.
-    fn early(&self) -> bool {
-        let sent = self.sections.open.is_some() || !self.sections.all.is_empty();
-        matches!(self.end, End::Silence(_)) && !sent
-    }
-
-    /// The sections, if all jobs were done; else why not.
-    pub fn result(self) -> Result<Sections> {
-        let (sections, console) = (self.sections, &self.log);
-        let doing = sections
-            .open
-            .as_deref()
-            .map(|job| format!(" during {job}"))
-            .unwrap_or_default();
-        let told = format!(
-            "console: {}, which ends{}",
-            console.display(),
-            tail(&self.console)
-        );
-        match self.end {
-            End::Done => {
-                sections
-                    .text("insmod")
-                    .context("the module does not load")
-                    .map_err(|e| {
-                        let refused = tail(&self.console);
-                        anyhow!("{e:#}\nconsole: {}, which ends{refused}", console.display())
-                    })?;
-                Ok(sections)
-            }
-            End::Crash => {
-                let (line, excerpt) = crash(&self.console).context("no crash")?;
-                bail!(
-                    "the guest crashed{doing}: {line}\nconsole: {}{excerpt}",
-                    console.display()
-                )
-            }
-            End::Silence(time) => {
-                bail!(
-                    "the guest hangs{doing}: nothing from it for {} s\n{told}",
-                    time.as_secs()
-                )
-            }
-            End::Limit(time) => {
-                bail!(
-                    "the guest was not done after {} s{doing}\n{told}",
-                    time.as_secs()
-                )
-            }
-            End::Exit => {
-                let words = fs::read_to_string(&self.errors).unwrap_or_default();
-                bail!(
-                    "QEMU ended before the guest was done{doing}\n{}\n{told}",
-                    words.trim()
-                )
-            }
-        }
     }
 }
 

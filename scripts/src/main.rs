@@ -15,6 +15,7 @@ mod cmp;
 mod contrast;
 mod counts;
 mod debian;
+mod ended;
 mod estimate;
 mod experiment;
 mod fit;

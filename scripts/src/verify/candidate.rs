@@ -91,6 +91,7 @@ impl Candidates {
     pub fn told(&self) -> String {
         let one = |one: &Candidate| {
             let how = match one.base {
+                Some(_) if self.own_base => "BASE as patched".to_string(),
                 Some(_) => format!("{} as patched", one.routine.file),
                 None => "a whole source".to_string(),
             };

@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
                 "{name}:{}: the hunk promises {old} more lines before and {new} after, and ends at \
                  line {}: it is cut off, or was edited without its head",
                 head.number,
-                line.map_or(self.page.lines.len(), |line| line.number)
+                line.or(self.page.lines.last())
+                    .map_or(0, |line| line.number)
             );
             let Some(line) = line else { break };
             let (uses_old, uses_new) = match line.text.chars().next() {

@@ -3,20 +3,25 @@
 //! Trying a candidate in guests until every check has its outcome, whatever the candidate does to
 //! the kernel: a guest that breaks is ended, and another one goes on behind the check that broke it.
 
-use anyhow::{bail, ensure, Result};
+use anyhow::{bail, ensure, Context, Result};
 use std::time::Duration;
 
 use super::candidate::Candidates;
 use super::cell::{Cell, Outcome};
 use crate::bench::ITS;
-use crate::boot::{Accel, Boot, End, Ended, Machine};
+use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
+use crate::ended::{End, Ended};
 use crate::initramfs::{self, Contents};
 use crate::progress::Progress;
 use crate::sections::crash;
 
 /// A guest says something when a check begins, and emulated too the longest takes tenths of a second.
+/// On a busy machine, where booting takes longer than this, it has as long as booting took.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A kernel that boots says something all the time. One that does not is booted once more.
+const BOOTING: Duration = Duration::from_secs(10);
 
 /// What the kernel says of a CPU with the mitigation in force.
 const ALIGNED: &str = "Mitigation: Aligned branch/return thunks";
@@ -43,6 +48,7 @@ impl Trial<'_> {
         let routines = candidates.all.iter().map(|one| one.routine);
         let mut cells: Vec<Cell> = routines.flat_map(Cell::all).collect();
         cells.sort_by_key(Cell::runs);
+        self.machine.silence = self.machine.silence.min(BOOTING);
         self.machine.initrd = self.cache.path(&format!("verify/{}.cpio", self.name()));
         let progress = Progress::silent();
         loop {
@@ -62,7 +68,7 @@ impl Trial<'_> {
                 jobs: vec!["its".into(), "checks".into()],
             };
             let ended = self.machine.watch(self.cache, &boot, PATIENCE, &progress)?;
-            self.as_asked(&ended)?;
+            self.is_as_asked(&ended)?;
             let before = words.len();
             take(&mut cells, &ended);
             forbid(&mut cells);
@@ -83,8 +89,14 @@ impl Trial<'_> {
         vec![its.into(), "oops=panic".into()]
     }
 
-    /// Fails unless the mitigation is as it was asked for.
-    fn as_asked(&self, ended: &Ended) -> Result<()> {
+    /// Fails unless the module was loaded, and the mitigation is as it was asked for.
+    fn is_as_asked(&self, ended: &Ended) -> Result<()> {
+        if ended.sections.all.iter().any(|one| one.name == "insmod") {
+            let loaded = ended.sections.text("insmod");
+            loaded.with_context(|| {
+                format!("the module does not load: see {}", ended.log.display())
+            })?;
+        }
         let Some(section) = ended.sections.all.iter().find(|one| one.name == "its") else {
             return Ok(());
         };
