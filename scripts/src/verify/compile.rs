@@ -98,22 +98,54 @@ fn defines_its_routine(lab: &Lab, out: &Path, one: &Candidate, name: &str) -> Re
     Ok(())
 }
 
-/// What the assembler says of the candidates' sources, at the lines that the user has.
+/// What the tools say of the candidates' sources, at the lines that the user has.
 fn explained(log: &str, candidates: &Candidates) -> Option<Error> {
-    let mut told = Vec::new();
+    let mut told: Vec<String> = Vec::new();
     for line in log.lines() {
         for one in &candidates.all {
-            if let Some(words) = complaint(line, one).filter(|words| !told.contains(words)) {
-                told.push(words);
-            }
+            let words = match line.contains(UNDECIDED) {
+                true => features(one),
+                false => complaint(line, one).into_iter().collect(),
+            };
+            told.extend(words);
+        }
+        if let Some((_, name)) = line
+            .split_once("modpost: ")
+            .filter(|_| line.contains("undefined!"))
+        {
+            told.push(format!(
+                "{}: nothing defines it",
+                name.trim_end_matches(" undefined!")
+            ));
         }
     }
+    let mut known = BTreeSet::new();
+    told.retain(|words| known.insert(words.clone()));
     let more = told.len().saturating_sub(12);
     told.truncate(12);
     if more > 0 {
         told.push(format!("and {more} more"));
     }
-    (!told.is_empty()).then(|| anyhow!("it does not assemble:\n  {}", told.join("\n  ")))
+    (!told.is_empty()).then(|| anyhow!("it does not build:\n  {}", told.join("\n  ")))
+}
+
+/// What instance.h says where a mask does not decide. The assembler names another line than that.
+const UNDECIDED: &str = "an alternative on a feature that no mask decides";
+
+/// The lines with features that no mask decides.
+fn features(one: &Candidate) -> Vec<String> {
+    let decided = ["ERMS", "FSRM", "SMAP", "ALWAYS"];
+    let lines = one.source.text.lines().enumerate().filter(|(_, line)| {
+        let mut features = line.split("X86_FEATURE_").skip(1);
+        features.any(|rest| {
+            let name = rest
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .next();
+            !decided.contains(&name.unwrap_or_default())
+        })
+    });
+    let words = "masks are of ERMS and FSRM, and this is on another feature";
+    lines.map(|(i, _)| at(one, i + 1, words)).collect()
 }
 
 /// One line of the assembler or of the preprocessor: `FILE:LINE[:COLUMN]: WORDS`.
@@ -131,19 +163,19 @@ fn complaint(line: &str, one: &Candidate) -> Option<String> {
     if !is_error {
         return None;
     }
-    let text = one
-        .source
-        .text
-        .lines()
-        .nth(number - 1)
-        .unwrap_or_default()
-        .trim();
+    Some(at(one, number, words))
+}
+
+/// Words about a line of a candidate, with the line as the user has it.
+fn at(one: &Candidate, number: usize, words: &str) -> String {
+    let text = one.source.text.lines().nth(number - 1);
+    let text = text.unwrap_or_default().trim();
     let base = one.routine.base();
-    Some(match one.source.lines.get(number - 1).cloned().flatten() {
+    match one.source.lines.get(number - 1).cloned().flatten() {
         Some((name, at)) if one.base.is_none() => format!("{name}:{at}: {words}\n      {text}"),
         Some((name, at)) => format!("{name}:{at} ({base}:{number}): {words}\n      {text}"),
         None => format!("{base}:{number}, which is not changed: {words}\n      {text}"),
-    })
+    }
 }
 
 /// What objtool found, each once, with how many instances it is true of.
@@ -253,6 +285,17 @@ mod tests {
         assert_eq!(
             complaint("/cache/memcpy/patch.S: Assembler messages:", &one),
             None
+        );
+    }
+
+    #[test]
+    fn what_no_mask_decides_is_named() {
+        let one = candidate("", "X86_FEATURE_FSRM\nA, X86_FEATURE_AVX2\n");
+        let words = features(&one);
+        assert_eq!(words.len(), 1);
+        assert!(
+            words[0].starts_with("my.patch:17 (memcpy_64.S:2): masks are of"),
+            "{words:?}"
         );
     }
 
