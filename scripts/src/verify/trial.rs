@@ -80,13 +80,14 @@ impl Trial<'_> {
         }
     }
 
-    /// Boot options. A kernel that is broken goes no further.
+    /// Boot options. A kernel that is broken goes no further, and one that is not says little: each
+    /// line takes an emulated one a while.
     fn append(&self) -> Vec<String> {
         let its = match self.its {
             true => ITS,
             false => "indirect_target_selection=off",
         };
-        vec![its.into(), "oops=panic".into()]
+        vec![its.into(), "oops=panic".into(), "loglevel=5".into()]
     }
 
     /// Fails unless the module was loaded, and the mitigation is as it was asked for.
