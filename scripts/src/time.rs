@@ -64,7 +64,10 @@ pub fn run(
         (None, None) => vec![Experiment::default_set()],
     };
     if let (Some(_), Some(given)) = (&request.plan, &request.given) {
+        // Of all there are, those that are of other routines are left out.
+        let many = experiments.len() > 1;
         let joined = experiments.into_iter().map(|one| given.join(one));
+        let joined = joined.filter(|one| !many || one.is_ok());
         experiments = joined.collect::<Result<_>>()?;
     }
     let place = match request.place {

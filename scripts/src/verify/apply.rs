@@ -213,7 +213,23 @@ fn traced(
     }
     lines.extend(before);
     lines.resize(text.lines().count(), None);
+    for (line, text) in lines.iter_mut().zip(text.lines()) {
+        // Better none than a wrong one.
+        if !line
+            .as_ref()
+            .is_none_or(|(_, number)| is_row(change, *number, text))
+        {
+            *line = None;
+        }
+    }
     lines
+}
+
+/// Whether a line of the user's is that text, if it is one of this change at all.
+fn is_row(change: &Change, number: usize, text: &str) -> bool {
+    let mut rows = change.diff.hunks.iter().flat_map(|hunk| &hunk.rows);
+    let row = rows.find(|row| row.number == number);
+    row.is_none_or(|row| row.text.get(1..).unwrap_or_default() == text)
 }
 
 #[cfg(test)]
