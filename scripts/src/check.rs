@@ -22,9 +22,25 @@ use crate::setup::remove;
 use crate::style;
 use crate::tally::Tally;
 use crate::timings;
+use crate::verify;
 
 /// KUnit results that x86_64 must report at least.
 const RESULTS: usize = 90;
+
+/// Bad patches to be told for what they are: of each kind one that does not take long. All of them,
+/// those that hang too, are `repmov verify-bad`.
+const BAD: [&str; 10] = [
+    "cutoff",
+    "noapply",
+    "noassemble",
+    "noentry",
+    "nosymbol",
+    "nothunk",
+    "objtool",
+    "oops",
+    "otherfile",
+    "shorttail",
+];
 
 /// What the kernel says of a CPU with the mitigation in force.
 const ALIGNED: &str = "Mitigation: Aligned branch/return thunks";
@@ -57,7 +73,11 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
         };
         let plans = Experiment::default_set().plans.join("\n") + "\n";
         match bench::machine(cache, lab, checkout, &module, &plans, silence) {
-            Ok(machine) => boots(cache, lab, checkout, &machine, &tally),
+            Ok(machine) => {
+                boots(cache, lab, checkout, &machine, &tally);
+                let names = BAD.map(str::to_string);
+                verify::bad::tell(cache, lab, checkout, silence, &names, &tally);
+            }
             Err(e) => tally.fail("boots of the stock kernel", &e),
         }
     });
