@@ -118,7 +118,7 @@ fn lines<'a>(pool: &Pool<'a>, axis: Axis) -> Vec<Vec<Place<'a>>> {
     for line in &mut lines {
         line.sort_by_key(|place| axis.of(place));
     }
-    lines.retain(|line| line.len() >= 3);
+    lines.retain(|line| line.len() >= 2);
     lines
 }
 

@@ -73,7 +73,8 @@ impl<'a> Contrast<'a> {
 }
 
 /// What there is to compare in a pool: under each mask the candidates, or, if there is but one, its
-/// masks with the first of them. The experiment called after the twin compares that.
+/// masks with the first of them, or, under one mask, its twin. The experiment called after the
+/// twin compares that.
 ///
 /// # Errors
 ///
@@ -92,6 +93,11 @@ pub fn contrasts<'a>(pool: &Pool<'a>, chosen: Chosen<'_>) -> Result<Vec<Contrast
         }
     };
     let masks = distinct(&pool.places, |place| place.mask);
+    // One candidate under one mask has only its twin to stand beside.
+    let after = match after[..] {
+        [] if masks.len() == 1 => vec![TWIN],
+        _ => after,
+    };
     let side = |candidate, mask| Side { candidate, mask };
     let mut contrasts = Vec::new();
     for &mask in &masks {

@@ -281,6 +281,12 @@ mod tests {
     #[test]
     fn a_lone_candidate_is_shown_too() {
         let titles = titles(&Synthetic::lengths(&[0, 8, 64, 512, 4096]));
-        assert_eq!(titles, ["memcpy e1f0: time by length"]);
+        assert_eq!(
+            titles,
+            [
+                "memcpy e1f0: time by length",
+                "memcpy e1f0: change against orig"
+            ]
+        );
     }
 }

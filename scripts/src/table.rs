@@ -26,9 +26,6 @@ type Compared<'a> = (Place<'a>, Difference, bool);
 pub fn blocks(pool: &Pool<'_>, chosen: Chosen<'_>) -> Result<String> {
     let contrasts = contrasts(pool, chosen)?;
     let mut text = String::new();
-    if contrasts.is_empty() {
-        text += "\none candidate under one mask: nothing to compare\n";
-    }
     for of in distinct(&pool.places, group) {
         for contrast in &contrasts {
             let places = places(pool, of, contrast.before.mask);
