@@ -190,7 +190,8 @@ mod tests {
         let text = format!(
             "x\n 1 file changed, 1 insertion(+)\n\n--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n a\n+{subject}\n"
         );
-        let text: String = text.lines().map(|line| format!("{mark}{line}\n")).collect();
+        let marked: Vec<_> = text.lines().map(|line| format!("{mark}{line}\n")).collect();
+        let text = marked.concat();
         Message {
             subject: subject.into(),
             parts: vec![Page::new("in", 1, &text)],
