@@ -81,6 +81,7 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
             Err(e) => tally.fail("boots of the stock kernel", &e),
         }
     });
+    timings::emulated(cache, lab, checkout, silence, &tally);
     Ok(tally.end())
 }
 
