@@ -178,7 +178,7 @@ pub(crate) fn flush(place: &Place, ring: &[repmov_args]) {
 /// The user memory that a plan needs, touched, so that only what is to fault does.
 #[cfg(not(CONFIG_UML))]
 fn user(plan: &Plan) -> Result<Option<Mapping>> {
-    if plan.mem.iter().all(|mem| mem == Mem::Kernel) {
+    if !plan.is_user() {
         return Ok(None);
     }
     if !mapping::give() {

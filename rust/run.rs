@@ -95,10 +95,10 @@ impl Run<'_> {
         let cells = cell::cells(plan)?;
         let rounds = plan.rounds as usize;
         let arena = Arena::new(plan)?;
-        let mm = match plan.mem.iter().all(|mem| mem == Mem::Kernel) {
-            true => core::ptr::null_mut(),
+        let mm = match plan.is_user() {
             // SAFETY: The task is this one; its address space stays while the run goes on.
-            false => unsafe { (*kernel::task::Task::current_raw()).mm },
+            true => unsafe { (*kernel::task::Task::current_raw()).mm },
+            false => core::ptr::null_mut(),
         };
         let clock = Clock::new()?;
         let fine = clock.ticks(WINDOW) >= PARTS * STEPS * clock.resolution();
@@ -232,7 +232,7 @@ impl Run<'_> {
             return;
         };
         let call = self.arena.ring(self.plan, &cell.place, 0)[0];
-        // SAFETY: As in `time`.
+        // SAFETY: As in `window`.
         let left = unsafe {
             timed
                 .instance

@@ -232,18 +232,17 @@ impl Plan {
     /// Refuses words that contradict each other, or that ask for what cannot be done here.
     fn agrees(&self, known: &impl Known, src: bool, dst: bool) -> Result<(), Refusal> {
         let no = |key, why| refuse(Class::Invalid, key, Why::Conflict(why));
-        let (from, to) = (self.mem.has(Mem::FromUser), self.mem.has(Mem::ToUser));
         let faults = self.faults();
-        let hot = self.cache == Set::read("cache", "hot", ("", &[]))?;
-        if (from || to || faults) && self.routine() == "memcpy" {
-            let key = if faults { "fault" } else { "mem" };
+        let special = faults || self.is_user();
+        let hot = self.cache.iter().all(|cache| cache == Cache::Hot);
+        let key = if faults { "fault" } else { "mem" };
+        if special && self.routine() == "memcpy" {
             return no(
                 key,
                 "memcpy has no fix-ups, so it must meet no fault and no user memory",
             );
         }
-        if (from || to || faults) && !known.user() {
-            let key = if faults { "fault" } else { "mem" };
+        if special && !known.user() {
             return no(
                 key,
                 "this kernel (User Mode Linux) reaches no user memory and mends no fault",
@@ -255,10 +254,10 @@ impl Plan {
         if faults && src && self.mem.iter().any(|mem| mem != Mem::ToUser) {
             return no("src", "the place of the fault decides it");
         }
-        if faults && dst && to {
+        if faults && dst && self.mem.has(Mem::ToUser) {
             return no("dst", "the place of the fault decides it");
         }
-        if !hot && (from || to || faults) {
+        if !hot && special {
             return no(
                 "cache",
                 "other than hot is for kernel memory and without a fault",
@@ -284,6 +283,11 @@ impl Plan {
     /// The routine's name.
     pub fn routine(&self) -> &str {
         self.routine.as_str()
+    }
+
+    /// Whether some of the copies work on user memory.
+    pub fn is_user(&self) -> bool {
+        self.mem.iter().any(|mem| mem != Mem::Kernel)
     }
 
     /// Whether the copies fault.

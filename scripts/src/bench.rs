@@ -3,11 +3,11 @@
 //! `repmov run`: is the code right, and how long does it take.
 
 use anyhow::{ensure, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::admit::{admit, Alike};
-use crate::boot::{Boot, Machine};
+use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
 use crate::contrast::Chosen;
 use crate::experiment::Experiment;
@@ -26,16 +26,19 @@ use crate::time;
 pub const EMULATED: &str = "emulated: these times say nothing about hardware";
 
 /// How long a boot may take with all its jobs.
-pub const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Has the kernel apply the mitigation on every CPU.
 pub const ITS: &str = "indirect_target_selection=force";
+
+/// What the kernel says of a CPU with the mitigation in force.
+pub const ALIGNED: &str = "Mitigation: Aligned branch/return thunks";
 
 /// Builds the module, boots it, prints the verdicts and the times. False if a check failed.
 pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Result<bool> {
     let module = module::build(cache, lab, checkout)?;
     let experiment = Experiment::native();
-    let plans = experiment.plans.join("\n") + "\n";
+    let plans = experiment.lines();
     let machine = machine(cache, lab, checkout, &module, &plans, silence)?;
     let progress = Progress::start("boot");
     let jobs = ["info", "instances", "quick", "plans"]
@@ -81,18 +84,28 @@ pub fn machine(
         guest: &checkout.join("scripts/guest"),
         plans,
     };
-    initramfs::write(&initrd, &contents)?;
     let accel = kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?;
-    let (root, qemu, kernel) = (lab.root.clone(), lab.qemu.clone(), lab.image.clone());
-    let limit = LIMIT;
+    machine_of(lab, accel, lab.image.clone(), initrd, &contents, silence)
+}
+
+/// The machine that boots a kernel of this lab with an archive of these contents, which is written.
+pub fn machine_of(
+    lab: &Lab,
+    accel: Accel,
+    kernel: PathBuf,
+    initrd: PathBuf,
+    contents: &Contents,
+    silence: Duration,
+) -> Result<Machine> {
+    initramfs::write(&initrd, contents)?;
     Ok(Machine {
-        root,
-        qemu,
+        root: lab.root.clone(),
+        qemu: lab.qemu.clone(),
         accel,
         kernel,
         initrd,
         silence,
-        limit,
+        limit: LIMIT,
     })
 }
 

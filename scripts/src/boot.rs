@@ -77,8 +77,9 @@ impl Machine {
     }
 
     /// Boots and waits until the boot is over, however that comes about. Once the guest's init runs,
-    /// it may be silent for `patience`, or for as long as it took to get there. A kernel that falls silent before that is booted once more:
-    /// an emulated one does that now and then, on a busy machine.
+    /// it may be silent for `patience`, or for as long as it took to get there. A kernel that falls
+    /// silent before that is booted once more: an emulated one does that now and then, on a busy
+    /// machine.
     pub fn watch(
         &self,
         cache: &Cache,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::bench::{self, ITS};
+use crate::bench::{self, ALIGNED, ITS};
 use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
 use crate::experiment::Experiment;
@@ -42,9 +42,6 @@ const BAD: [&str; 10] = [
     "shorttail",
 ];
 
-/// What the kernel says of a CPU with the mitigation in force.
-const ALIGNED: &str = "Mitigation: Aligned branch/return thunks";
-
 /// A boot of the stock kernel: its name, the CPU features it is to do without, and ITS or not.
 const BOOTS: [(&str, &[&str], bool); 5] = [
     ("e1f1", &[], true),
@@ -71,7 +68,7 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
         let Some(module) = module else {
             return tally.skip("boots of the stock kernel", "the module does not build");
         };
-        let plans = Experiment::default_set().plans.join("\n") + "\n";
+        let plans = Experiment::default_set().lines();
         match bench::machine(cache, lab, checkout, &module, &plans, silence) {
             Ok(machine) => {
                 boots(cache, lab, checkout, &machine, &tally);

@@ -80,6 +80,11 @@ impl Experiment {
         }
     }
 
+    /// The plans, one a line, as the guest's init takes them.
+    pub fn lines(&self) -> String {
+        self.plans.join("\n") + "\n"
+    }
+
     /// All that come with the project.
     pub fn all(checkout: &Path) -> Result<Vec<Experiment>> {
         let names = names(&checkout.join("scripts/plans"))?;

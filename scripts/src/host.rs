@@ -18,7 +18,7 @@ use crate::time;
 /// The module's files.
 const KNOB: &str = "/sys/kernel/debug/repmov";
 
-/// The module, loaded; unloaded when dropped, unless it was there before.
+/// The module, loaded; unloaded when dropped.
 struct Loaded;
 
 impl Drop for Loaded {
@@ -27,15 +27,13 @@ impl Drop for Loaded {
     }
 }
 
-/// Loads the module, if it may, and runs the plans; the parts of the record.
+/// Loads the module, which [`fits`], if it may, and runs the plans; the parts of the record.
 pub fn measure(
-    lab: &Lab,
     checkout: &Path,
     module: &Path,
     experiment: &Experiment,
     yes: bool,
 ) -> Result<String> {
-    fits(lab)?;
     ensure!(
         nix::unistd::geteuid().is_root(),
         "LAB=host loads a module, which takes root"

@@ -12,7 +12,7 @@ use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
 use crate::experiment::Experiment;
 use crate::host;
-use crate::initramfs::{self, Contents};
+use crate::initramfs::Contents;
 use crate::kunit::{self, Arch};
 use crate::kvm;
 use crate::lab::Lab;
@@ -80,7 +80,7 @@ pub fn run(
         let boots = request.runs.unwrap_or(experiment.boots);
         let text = match &built {
             Built::Module(module) if place == Place::Host => {
-                host::measure(lab, checkout, module, experiment, request.yes)?
+                host::measure(checkout, module, experiment, request.yes)?
             }
             _ => {
                 let machine = machine(cache, lab, checkout, &built, experiment, silence)?;
@@ -142,7 +142,7 @@ pub fn machine(
     experiment: &Experiment,
     silence: Duration,
 ) -> Result<Machine> {
-    let plans = experiment.plans.join("\n") + "\n";
+    let plans = experiment.lines();
     let (arch, kernel) = match built {
         Built::Module(module) => {
             return bench::machine(cache, lab, checkout, module, &plans, silence);
@@ -156,20 +156,11 @@ pub fn machine(
         guest: &checkout.join("scripts/guest"),
         plans: &plans,
     };
-    initramfs::write(&initrd, &contents)?;
     let accel = match arch {
         Arch::Um => Accel::Um,
         Arch::X86 => kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?,
     };
-    Ok(Machine {
-        root: lab.root.clone(),
-        qemu: lab.qemu.clone(),
-        accel,
-        kernel,
-        initrd,
-        silence,
-        limit: bench::LIMIT,
-    })
+    bench::machine_of(lab, accel, kernel, initrd, &contents, silence)
 }
 
 /// The lab's name in records.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::candidate::Candidates;
 use super::cell::{Cell, Outcome};
-use crate::bench::ITS;
+use crate::bench::{ALIGNED, ITS};
 use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
 use crate::ended::{End, Ended};
@@ -22,9 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A kernel that boots says something all the time. One that does not is booted once more.
 const BOOTING: Duration = Duration::from_secs(10);
-
-/// What the kernel says of a CPU with the mitigation in force.
-const ALIGNED: &str = "Mitigation: Aligned branch/return thunks";
 
 /// The kernel in one state.
 pub struct Trial<'a> {
