@@ -13,7 +13,11 @@ use crate::{
     bindings,
     instance::Instance,
     pure::{
-        abi::Registers,
+        abi::{
+            Clobbers,
+            Registers,
+            Watched, //
+        },
         copies::{
             Returns,
             Routine, //
@@ -49,34 +53,30 @@ kernel::sync::global_lock! {
 ///
 /// # Safety
 ///
-/// To be called exactly once, before [`watched`].
+/// To be called exactly once, before any [`Watched::watched`].
 pub(crate) unsafe fn init() {
     // SAFETY: The caller calls once.
     unsafe { TRAMPOLINE.init() };
 }
 
-/// The registers before and after one call.
-///
-/// # Safety
-///
-/// `src` must be readable and `dst` writable for `len` bytes, and they must not overlap.
-pub(crate) unsafe fn watched(
-    instance: Instance,
-    dst: *mut u8,
-    src: *const u8,
-    len: usize,
-) -> (Registers, Registers) {
-    let _trampoline = TRAMPOLINE.lock();
-    let _off = local_interrupt_disable();
-    // SAFETY: The lock makes this the only caller, interrupts are off, and the caller vouches for
-    // the buffers. The two structures are as long as `Registers`, all of 64-bit integers, and
-    // nobody else touches them.
-    unsafe {
-        bindings::repmov_call_checked(instance.address(), dst.cast(), src.cast(), len);
-        (
-            mem::transmute::<bindings::repmov_regs, Registers>(bindings::repmov_regs_before),
-            mem::transmute::<bindings::repmov_regs, Registers>(bindings::repmov_regs_after),
-        )
+impl Watched for Instance {
+    fn clobbers(&self) -> Clobbers {
+        self.may_change()
+    }
+
+    unsafe fn watched(&self, dst: *mut u8, src: *const u8, len: usize) -> (Registers, Registers) {
+        let _trampoline = TRAMPOLINE.lock();
+        let _off = local_interrupt_disable();
+        // SAFETY: The lock makes this the only caller, interrupts are off, and the caller vouches
+        // for the buffers. The two structures are as long as `Registers`, all of 64-bit integers,
+        // and nobody else touches them.
+        unsafe {
+            bindings::repmov_call_checked(self.address(), dst.cast(), src.cast(), len);
+            (
+                mem::transmute::<bindings::repmov_regs, Registers>(bindings::repmov_regs_before),
+                mem::transmute::<bindings::repmov_regs, Registers>(bindings::repmov_regs_after),
+            )
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use kernel::{
 };
 
 use crate::{
-    call,
     guard::Guarded,
     instance::{
         self,
@@ -17,16 +16,11 @@ use crate::{
     pure::{
         abi,
         copies::{
-            branch_points,
             Buffers,
             Depth,
-            Routine,
             BUFFER, //
         },
-        failure::{
-            Case,
-            Failure, //
-        },
+        failure::Failure,
         faults::{
             self,
             Side, //
@@ -180,12 +174,14 @@ impl Check {
             Check::EveryLength => passed(space.buffers()?.every_length(&instance, depth)),
             Check::EveryAlignment => passed(space.buffers()?.every_alignment(&instance, depth)),
             Check::GuardPages => passed(space.buffers()?.up_to_the_guards(&instance, depth)),
-            Check::ReturnValue => watched(instance, space, |case, dst, _, after| {
-                abi::returns(case, instance.returns().value(dst) as u64, after)
-            }),
-            Check::CallingConvention => watched(instance, space, |case, _, before, after| {
-                instance.clobbers().check(case, before, after)
-            }),
+            Check::ReturnValue => {
+                let (src, dst) = space.both();
+                abi::return_value(&instance, src, dst).map(|()| Outcome::Passed(None))
+            }
+            Check::CallingConvention => {
+                let (src, dst) = space.both();
+                abi::calling_convention(&instance, src, dst).map(|()| Outcome::Passed(None))
+            }
             Check::PatchedText => patched_text(instance),
             Check::Returns => returns(instance)?,
             Check::ExceptionTable => exception_table(instance),
@@ -212,39 +208,15 @@ impl Space {
         })
     }
 
+    /// Source and destination.
+    fn both(&mut self) -> (&mut [u8], &mut [u8]) {
+        (self.src.as_mut_slice(), self.dst.as_mut_slice())
+    }
+
     fn buffers(&mut self) -> Result<Buffers<'_>> {
-        Buffers::new(self.src.as_mut_slice(), self.dst.as_mut_slice()).ok_or(EINVAL)
+        let (src, dst) = self.both();
+        Buffers::new(src, dst).ok_or(EINVAL)
     }
-}
-
-/// Calls at every branch point with the registers watched.
-fn watched(
-    instance: Instance,
-    space: &mut Space,
-    check: impl Fn(Case, usize, &abi::Registers, &abi::Registers) -> core::result::Result<(), Failure>,
-) -> core::result::Result<Outcome, Failure> {
-    /// The low byte of source and destination decides which way the scalar loop runs.
-    const OFFSETS: [(usize, usize); 3] = [(0, 0), (64, 128), (129, 3)];
-
-    let src = space.src.as_mut_slice();
-    let dst = space.dst.as_mut_slice();
-    for len in branch_points() {
-        for (from, to) in OFFSETS {
-            let case = Case {
-                len,
-                src: from,
-                dst: to,
-            };
-            let from = &src[from..from + len];
-            let to = &mut dst[to..to + len];
-            let address = to.as_ptr() as usize;
-            // SAFETY: Two slices of that length from different buffers.
-            let (before, after) =
-                unsafe { call::watched(instance, to.as_mut_ptr(), from.as_ptr(), len) };
-            check(case, address, &before, &after)?;
-        }
-    }
-    Ok(Outcome::Passed(None))
 }
 
 fn patched_text(instance: Instance) -> core::result::Result<Outcome, Failure> {
@@ -302,8 +274,8 @@ fn faults(
             "User Mode Linux hangs at an access to an unmapped kernel page",
         )));
     }
-    let mut guarded =
-        faults::Guarded::new(space.src.as_mut_slice(), space.dst.as_mut_slice()).ok_or(EINVAL)?;
+    let (src, dst) = space.both();
+    let mut guarded = faults::Guarded::new(src, dst).ok_or(EINVAL)?;
     Ok(guarded
         .sweep(&instance, side, depth)
         .map(|count| Outcome::Passed(Some(count))))

@@ -107,7 +107,7 @@ impl Instance {
     }
 
     /// The registers that it may change.
-    pub(crate) fn clobbers(self) -> Clobbers {
+    pub(crate) fn may_change(self) -> Clobbers {
         Clobbers(self.extent().clobbers as u16)
     }
 

@@ -2,6 +2,10 @@
 
 //! Does a routine keep the calling convention?
 
+use super::copies::{
+    branch_points,
+    Routine, //
+};
 use super::failure::{
     Case,
     Failure, //
@@ -64,12 +68,76 @@ impl Clobbers {
     }
 }
 
-/// Holds the value in rax against the one that is to be returned.
+/// A routine that can be called with every register watched.
+pub trait Watched: Routine {
+    /// The registers it may change.
+    fn clobbers(&self) -> Clobbers;
+
+    /// The registers before and after one call.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::copy`].
+    unsafe fn watched(&self, dst: *mut u8, src: *const u8, len: usize) -> (Registers, Registers);
+}
+
+/// Calls a routine at every branch point and holds the registers against what it may change.
+///
+/// # Errors
+///
+/// As of [`Clobbers::check`].
+pub fn calling_convention(
+    routine: &impl Watched,
+    src: &mut [u8],
+    dst: &mut [u8],
+) -> Result<(), Failure> {
+    let clobbers = routine.clobbers();
+    calls(routine, src, dst, |case, _, before, after| {
+        clobbers.check(case, before, after)
+    })
+}
+
+/// The same, and holds rax against what is to be returned.
 ///
 /// # Errors
 ///
 /// [`Failure::ReturnValue`].
-pub fn returns(case: Case, want: u64, after: &Registers) -> Result<(), Failure> {
+pub fn return_value(routine: &impl Watched, src: &mut [u8], dst: &mut [u8]) -> Result<(), Failure> {
+    calls(routine, src, dst, |case, dst, _, after| {
+        returns(case, routine.returns().value(dst) as u64, after)
+    })
+}
+
+/// Calls at every branch point with the registers watched; the check gets the destination too.
+fn calls(
+    routine: &impl Watched,
+    src: &mut [u8],
+    dst: &mut [u8],
+    check: impl Fn(Case, usize, &Registers, &Registers) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    /// The low byte of source and destination decides which way the scalar loop runs.
+    const OFFSETS: [(usize, usize); 3] = [(0, 0), (64, 128), (129, 3)];
+
+    for len in branch_points() {
+        for (from, to) in OFFSETS {
+            let case = Case {
+                len,
+                src: from,
+                dst: to,
+            };
+            let from = &src[from..from + len];
+            let to = &mut dst[to..to + len];
+            let address = to.as_ptr() as usize;
+            // SAFETY: Two slices of that length from different buffers.
+            let (before, after) = unsafe { routine.watched(to.as_mut_ptr(), from.as_ptr(), len) };
+            check(case, address, &before, &after)?;
+        }
+    }
+    Ok(())
+}
+
+/// Holds the value in rax against the one that is to be returned.
+fn returns(case: Case, want: u64, after: &Registers) -> Result<(), Failure> {
     let got = after[RAX];
     if got == want {
         return Ok(());
