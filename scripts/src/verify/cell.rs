@@ -38,6 +38,7 @@ const FAULTING: [&str; 3] = ["source_faults", "destination_faults", "user_memory
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     pub routine: &'static Routine,
+    pub candidate: String,
     pub mask: &'static str,
     pub check: &'static str,
     pub outcome: Option<Outcome>,
@@ -100,8 +101,8 @@ impl Outcome {
 }
 
 impl Cell {
-    /// All cells of a routine, those first that run nothing.
-    pub fn all(routine: &'static Routine) -> Vec<Cell> {
+    /// All cells of a candidate, those first that run nothing.
+    pub fn all(routine: &'static Routine, candidate: &str) -> Vec<Cell> {
         let mut cells = Vec::new();
         for mask in MASKS {
             for check in GROUPS.iter().flat_map(|(name, checks)| {
@@ -110,6 +111,7 @@ impl Cell {
             }) {
                 cells.push(Cell {
                     routine,
+                    candidate: candidate.into(),
                     mask,
                     check,
                     outcome: None,
@@ -125,14 +127,19 @@ impl Cell {
         !READERS.contains(&self.check)
     }
 
+    /// Whether it is of the same candidate.
+    pub fn same(&self, other: &Cell) -> bool {
+        self.routine == other.routine && self.candidate == other.candidate
+    }
+
     /// Whether it found that a candidate may not be called as callers do, or may not meet a fault.
     /// The checks that do so are then not tried (the guest's init knows which), since they would
     /// show nothing but a broken kernel.
     pub fn forbids(&self, other: &Cell) -> bool {
         let wrong = matches!(self.outcome, Some(Outcome::Wrong(_)));
-        let alike = self.routine == other.routine && self.mask == other.mask;
         wrong
-            && alike
+            && self.same(other)
+            && self.mask == other.mask
             && match self.check {
                 "calling_convention" => other.runs(),
                 "exception_table" => FAULTING.contains(&other.check),
@@ -141,10 +148,10 @@ impl Cell {
     }
 
     /// The words for the module's `verify` file.
-    pub fn words(&self, candidate: &str) -> String {
+    pub fn words(&self) -> String {
         format!(
-            "depth=quick routine={} candidate={candidate} mask={} check={}",
-            self.routine.name, self.mask, self.check
+            "depth=quick routine={} candidate={} mask={} check={}",
+            self.routine.name, self.candidate, self.mask, self.check
         )
     }
 }
@@ -176,13 +183,13 @@ mod tests {
 
     #[test]
     fn what_runs_nothing_comes_first() {
-        let cells = Cell::all(Routine::named("memcpy").unwrap());
+        let cells = Cell::all(Routine::named("memcpy").unwrap(), "patch");
         assert_eq!(cells.len(), 4 * 7);
         assert!(cells[..8].iter().all(|cell| !cell.runs()));
         assert!(cells[8..].iter().all(Cell::runs));
         assert_eq!(cells[8].check, "calling_convention");
         assert_eq!(
-            Cell::all(Routine::named("rep_movs_alternative").unwrap()).len(),
+            Cell::all(Routine::named("rep_movs_alternative").unwrap(), "patch").len(),
             44
         );
     }

@@ -23,10 +23,15 @@ pub struct Built {
     pub exports: Vec<String>,
 }
 
-/// Builds it in a folder of its own, where the module's Rust object is kept.
+/// A folder of its own, where the module's Rust object is kept.
+fn out(cache: &Cache) -> PathBuf {
+    cache.path("verify/module")
+}
+
+/// Builds it in that folder.
 pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates) -> Result<Built> {
     let progress = Progress::start("module");
-    let out = cache.path("verify").join("module");
+    let out = out(cache);
     fs::create_dir_all(&out)?;
     // So that it is linked, and objtool speaks, even if nothing is new.
     let _ = fs::remove_file(out.join("repmov.o"));
@@ -178,21 +183,28 @@ fn at(one: &Candidate, number: usize, words: &str) -> String {
     }
 }
 
+/// One finding of objtool.
+struct Finding<'a> {
+    /// Where it is: symbol and offset; empty if it does not say.
+    pub place: &'a str,
+    pub words: &'a str,
+}
+
+/// What objtool says in a log.
+fn findings(log: &str) -> impl Iterator<Item = Finding<'_>> {
+    let said = log.lines().filter_map(|line| line.split_once("objtool: "));
+    said.map(|(_, words)| match words.split_once(": ") {
+        Some((place, words)) if place.starts_with("repmov_") => Finding { place, words },
+        _ => Finding { place: "", words },
+    })
+}
+
 /// What objtool found, each once, with how many instances it is true of.
 fn objtool(log: &str) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
-    for line in log.lines() {
-        let Some((_, words)) = line.split_once("objtool: ") else {
-            continue;
-        };
-        let words = match words
-            .strip_prefix("repmov_")
-            .and_then(|rest| rest.split_once(':'))
-        {
-            Some((place, words)) => {
-                let offset = place.split_once('+').map_or("", |(_, offset)| offset);
-                format!("+{offset}:{words}")
-            }
+    for Finding { place, words } in findings(log) {
+        let words = match place.split_once('+') {
+            Some((_, offset)) => format!("+{offset}: {words}"),
             None => words.to_string(),
         };
         match found.iter_mut().find(|(known, _)| *known == words) {

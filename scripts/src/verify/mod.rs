@@ -30,6 +30,7 @@ use crate::cache::Cache;
 use crate::initramfs::Contents;
 use crate::lab::Lab;
 use crate::progress::Progress;
+use cell::Cell;
 use compile::Built;
 use trial::Trial;
 use verdict::State;
@@ -72,6 +73,8 @@ fn judge(
     let guest = checkout.join("scripts/guest");
     let trial = |its| Trial {
         cache,
+        name: if its { "verify-its" } else { "verify" }.into(),
+        once: false,
         machine: machine.clone(),
         its,
         contents: Contents {
@@ -82,7 +85,9 @@ fn judge(
         },
     };
     let states = both(|its| {
-        let cells = trial(its).run(candidates)?;
+        let all = candidates.all.iter();
+        let cells = all.flat_map(|one| Cell::all(one.routine, candidates.name));
+        let cells = trial(its).run(cells.collect(), &Progress::silent())?;
         Ok(State { its, cells })
     });
     match states {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! Trying a candidate in guests until every check has its outcome, whatever the candidate does to
-//! the kernel: a guest that breaks is ended, and another one goes on behind the check that broke it.
+//! Trying candidates in guests until every check has its outcome, whatever the candidates do to the
+//! kernel: a guest that breaks is ended, and another one goes on behind the check that broke it.
 
 use anyhow::{bail, ensure, Context, Result};
 use std::time::Duration;
 
-use super::candidate::Candidates;
 use super::cell::{Cell, Outcome};
 use crate::bench::{ALIGNED, ITS};
 use crate::boot::{Accel, Boot, Machine};
@@ -26,6 +25,10 @@ const BOOTING: Duration = Duration::from_secs(10);
 /// The kernel in one state.
 pub struct Trial<'a> {
     pub cache: &'a Cache,
+    /// Part of the names of its files.
+    pub name: String,
+    /// A candidate that a check has rejected goes through no other one.
+    pub once: bool,
     pub machine: Machine,
     /// ITS is forced, or off.
     pub its: bool,
@@ -33,24 +36,15 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn name(&self) -> &'static str {
-        match self.its {
-            true => "verify-its",
-            false => "verify",
-        }
-    }
-
-    /// The outcomes of all checks.
-    pub fn run(mut self, candidates: &Candidates) -> Result<Vec<Cell>> {
-        let routines = candidates.all.iter().map(|one| one.routine);
-        let mut cells: Vec<Cell> = routines.flat_map(Cell::all).collect();
+    /// The outcomes of all checks, those first that run nothing.
+    pub fn run(mut self, mut cells: Vec<Cell>, progress: &Progress) -> Result<Vec<Cell>> {
         cells.sort_by_key(Cell::runs);
         self.machine.silence = self.machine.silence.min(BOOTING);
-        self.machine.initrd = self.cache.path(&format!("verify/{}.cpio", self.name()));
-        let progress = Progress::silent();
+        self.machine.initrd = self.cache.path(&format!("{}.cpio", self.name));
+        let job = if self.once { "checks-once" } else { "checks" };
         loop {
             let open = cells.iter().filter(|cell| cell.outcome.is_none());
-            let words: Vec<_> = open.map(|cell| cell.words(candidates.name)).collect();
+            let words: Vec<_> = open.map(Cell::words).collect();
             if words.is_empty() {
                 return Ok(cells);
             }
@@ -60,15 +54,15 @@ impl Trial<'_> {
             };
             initramfs::write(&self.machine.initrd, &contents)?;
             let boot = Boot {
-                name: self.name().into(),
+                name: self.name.clone(),
                 append: self.append(),
-                jobs: vec!["its".into(), "checks".into()],
+                jobs: vec!["its".into(), job.into()],
             };
-            let ended = self.machine.watch(self.cache, &boot, PATIENCE, &progress)?;
+            let ended = self.machine.watch(self.cache, &boot, PATIENCE, progress)?;
             self.is_as_asked(&ended)?;
             let before = words.len();
             take(&mut cells, &ended);
-            forbid(&mut cells);
+            forbid(&mut cells, self.once);
             let after = cells.iter().filter(|cell| cell.outcome.is_none()).count();
             if after == before {
                 ended.result()?;
@@ -131,21 +125,22 @@ fn take(cells: &mut [Cell], ended: &Ended) {
         return;
     };
     cell.outcome = Some(broken(ended));
-    let (routine, mask, check) = (cell.routine, cell.mask, cell.check);
-    let runs = cell.runs();
+    let broke = cell.clone();
     let rest = open
         .iter_mut()
-        .filter(|one| one.outcome.is_none() && runs && one.runs());
-    for one in rest.filter(|one| one.routine == routine && one.mask == mask) {
-        one.outcome = Some(Outcome::Untried(format!("after {check}")));
+        .filter(|one| one.outcome.is_none() && broke.runs() && one.runs());
+    for one in rest.filter(|one| one.same(&broke) && one.mask == broke.mask) {
+        one.outcome = Some(Outcome::Untried(format!("after {}", broke.check)));
     }
 }
 
 /// Marks what the guest did not try for what it had found.
-fn forbid(cells: &mut [Cell]) {
-    let causes: Vec<Cell> = cells.to_vec();
+fn forbid(cells: &mut [Cell], once: bool) {
+    let bad = |cell: &&Cell| cell.outcome.as_ref().is_some_and(|one| !one.good());
+    let causes: Vec<Cell> = cells.iter().filter(bad).cloned().collect();
     for cell in cells.iter_mut().filter(|cell| cell.outcome.is_none()) {
-        if let Some(cause) = causes.iter().find(|cause| cause.forbids(cell)) {
+        let forbids = |cause: &&Cell| cause.forbids(cell) || (once && cause.same(cell));
+        if let Some(cause) = causes.iter().find(forbids) {
             cell.outcome = Some(Outcome::Untried(format!("after {}", cause.check)));
         }
     }
@@ -207,7 +202,7 @@ mod tests {
     use crate::verify::routine::Routine;
 
     fn cells() -> Vec<Cell> {
-        Cell::all(Routine::named("memcpy").unwrap())
+        Cell::all(Routine::named("memcpy").unwrap(), "patch")
     }
 
     fn ended(sent: &str, console: &str, end: End) -> Ended {
@@ -270,9 +265,20 @@ mod tests {
         let mut cells = cells();
         let sent = "=== begin check-9\n    not ok 1 calling_convention\n=== end check-9 0\n";
         take(&mut cells, &ended(sent, "", End::Done));
-        forbid(&mut cells);
+        forbid(&mut cells, false);
         let untried = |cell: &&Cell| matches!(cell.outcome, Some(Outcome::Untried(_)));
         assert_eq!(cells.iter().filter(untried).count(), 4);
+    }
+
+    #[test]
+    fn a_candidate_is_rejected_once() {
+        let mut cells = cells();
+        cells.extend(Cell::all(Routine::named("memcpy").unwrap(), "other"));
+        let sent = "=== begin check-1\n    not ok 1 patched_text\n=== end check-1 0\n";
+        take(&mut cells, &ended(sent, "", End::Done));
+        forbid(&mut cells, true);
+        let open = cells.iter().filter(|cell| cell.outcome.is_none()).count();
+        assert_eq!(open, 28);
     }
 
     #[test]

@@ -168,7 +168,7 @@ mod tests {
     use crate::verify::routine::Routine;
 
     fn state(its: bool) -> State {
-        let mut cells = Cell::all(Routine::named("memcpy").unwrap());
+        let mut cells = Cell::all(Routine::named("memcpy").unwrap(), "patch");
         for cell in &mut cells {
             cell.outcome = Some(Outcome::Right);
         }
