@@ -201,9 +201,17 @@ impl<'a> Buffers<'a> {
     ///
     /// The first [`Failure`] found.
     pub fn every_length(&mut self, routine: &impl Routine, depth: Depth) -> Result<Calls, Failure> {
-        /// Aligned alike and not, within a word, a line and a page; both orders of the low byte.
-        const PAIRS: [(usize, usize); 6] =
-            [(0, 0), (1, 8), (13, 0), (0, 35), (4091, 130), (127, 4095)];
+        /// Aligned alike and not, within a word, a line and a page; both orders of the low byte,
+        /// and one in which what is left of a copy backwards lies over the border of 256 bytes.
+        const PAIRS: [(usize, usize); 7] = [
+            (0, 0),
+            (66, 186),
+            (1, 8),
+            (13, 0),
+            (0, 35),
+            (4091, 130),
+            (127, 4095),
+        ];
 
         let pairs = match depth {
             Depth::Full => &PAIRS[..],
@@ -328,7 +336,7 @@ mod tests {
     #[test]
     fn a_right_copy_passes_and_is_called() {
         let [lengths, alignments, guards] = sweeps(copy);
-        assert_eq!(lengths, Ok(6 * 4201));
+        assert_eq!(lengths, Ok(7 * 4201));
         assert_eq!(alignments, Ok(156 * 5 * 8));
         assert_eq!(guards, Ok(4 * 4201));
     }
