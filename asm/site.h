@@ -6,7 +6,8 @@
 #ifdef REPMOV_ROUTINE_rep_movs_alternative
 /*
  * As copy_user_generic() does it: REP MOVSB in the place of the call on FSRM,
- * user access allowed around both. objtool knows by its name that the kernel's
+ * user access allowed around both. The length is in rcx alone, as there: what
+ * rdx has is turned over for as long as that takes. objtool knows by its name that the kernel's
  * rep_movs_alternative() may be called with it allowed; ours has another name,
  * so objtool is told to leave this one alternative alone.
  */
@@ -14,6 +15,7 @@
 SYM_START(REPMOV_SYMBOL, SYM_L_GLOBAL, SYM_A_NONE)
 	ENDBR
 	movq %rdx, %rcx
+	notq %rdx
 	ASM_STAC
 .Lrepmov_call:
 	ALTERNATIVE "rep movsb", \
@@ -21,6 +23,7 @@ SYM_START(REPMOV_SYMBOL, SYM_L_GLOBAL, SYM_A_NONE)
 		    ALT_NOT(X86_FEATURE_FSRM)
 .Lrepmov_called:
 	ASM_CLAC
+	notq %rdx
 	movq %rcx, %rax
 	RET
 SYM_FUNC_END(REPMOV_SYMBOL)
