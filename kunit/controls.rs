@@ -163,6 +163,12 @@ mod controls {
         rejects(Check::DestinationFaults, "toomany", Reason::Outside)
     }
 
+    /// What only the way out of a fault leaves behind.
+    #[test]
+    fn access_left_allowed_after_a_fault() -> Result {
+        rejects(Check::SourceFaults, "lateac", Reason::Access)
+    }
+
     /// The way in which cycles are counted, with a counter that every kernel has: one that stands
     /// still would make all copies cost nothing.
     #[test]

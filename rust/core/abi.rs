@@ -81,6 +81,28 @@ pub trait Watched: Routine {
     unsafe fn watched(&self, dst: *mut u8, src: *const u8, len: usize) -> (Registers, Registers);
 }
 
+/// Calls a routine that must keep the calling convention, and gives what it returns.
+///
+/// # Safety
+///
+/// As for [`Routine::copy`].
+///
+/// # Errors
+///
+/// As of [`Clobbers::check`].
+pub unsafe fn call(
+    routine: &impl Watched,
+    case: Case,
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+) -> Result<usize, Failure> {
+    // SAFETY: The caller vouches for the buffers.
+    let (before, after) = unsafe { routine.watched(dst, src, len) };
+    routine.clobbers().check(case, &before, &after)?;
+    Ok(after[RAX] as usize)
+}
+
 /// Calls a routine at every branch point and holds the registers against what it may change.
 ///
 /// # Errors

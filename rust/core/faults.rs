@@ -9,9 +9,12 @@
 
 use core::fmt;
 
+use super::abi::{
+    self,
+    Watched, //
+};
 use super::copies::{
     Depth,
-    Routine,
     CANARY, //
 };
 use super::failure::{
@@ -107,19 +110,22 @@ const SHORT: usize = 24;
 const MEDIUM: usize = 320;
 /// Lengths around a page, with the fault near either end and in the middle.
 const LONG: core::ops::RangeInclusive<usize> = 4090..=4102;
+/// What is left, around the count that does not fit into a byte any more.
+const BYTE: core::ops::RangeInclusive<usize> = 249..=264;
 const ALIGNMENTS: usize = 16;
 /// Canaries looked at on each side of the destination.
 const NEAR: usize = 64;
 
-/// A source and a destination buffer that cannot be accessed behind their ends.
+/// A source and a destination buffer that cannot be accessed before their starts and behind their
+/// ends.
 pub struct Guarded<'a> {
     src: &'a mut [u8],
     dst: &'a mut [u8],
 }
 
 impl<'a> Guarded<'a> {
-    /// Takes two buffers of the same size and fills them. An access behind the end of either must
-    /// fault.
+    /// Takes two buffers of the same size and fills them. An access before the start of either or
+    /// behind its end must fault.
     pub fn new(src: &'a mut [u8], dst: &'a mut [u8]) -> Option<Guarded<'a>> {
         if src.len() != dst.len() || src.len() < *LONG.end() + 2 * NEAR {
             return None;
@@ -135,7 +141,7 @@ impl<'a> Guarded<'a> {
     /// is at that alignment.
     fn one(
         &mut self,
-        routine: &impl Routine,
+        routine: &impl Watched,
         side: Side,
         len: usize,
         reach: usize,
@@ -156,7 +162,7 @@ impl<'a> Guarded<'a> {
         };
         // SAFETY: Up to the ends of the buffers the memory is ours; behind them it faults, which
         // is what the routine is made for.
-        let left = unsafe { routine.copy(to, from, len) };
+        let left = unsafe { abi::call(routine, case, to, from, len) }?;
         let breach = |breach| {
             Err(Failure::Fault {
                 case,
@@ -201,17 +207,60 @@ impl<'a> Guarded<'a> {
         Ok(())
     }
 
+    /// One copy whose first `before` bytes cannot be reached on that side, and the others could be.
+    fn early(
+        &mut self,
+        routine: &impl Watched,
+        side: Side,
+        len: usize,
+        before: usize,
+        count: &mut Count,
+    ) -> Result<(), Failure> {
+        let here = NEAR + (len & (ALIGNMENTS - 1));
+        let (src, dst) = (self.src.as_ptr(), self.dst.as_mut_ptr());
+        let (from, to) = match side {
+            Side::Source => (src.wrapping_sub(before), dst.wrapping_add(here)),
+            Side::Destination => (src.wrapping_add(here), dst.wrapping_sub(before)),
+        };
+        let case = Case {
+            len,
+            src: from as usize % 4096,
+            dst: to as usize % 4096,
+        };
+        // SAFETY: From the starts of the buffers on the memory is ours; before them it faults.
+        let left = unsafe { abi::call(routine, case, to, from, len) }?;
+        if let Err(breach) = judge(len, 0, left) {
+            return Err(Failure::Fault {
+                case,
+                side,
+                reach: 0,
+                left,
+                breach,
+            });
+        }
+        if let Some(at) = (0..here + len + NEAR).find(|&i| self.dst[i] != CANARY) {
+            return Err(Failure::Outside {
+                case,
+                at: dst.wrapping_add(at) as isize - to as isize,
+                got: self.dst[at],
+            });
+        }
+        count.cases += 1;
+        Ok(())
+    }
+
     /// Copies that fault on one side: every length to 320 and some around 4096, the fault at
     /// every byte (at some, for the long ones). Where the fault is fixes that side's alignment; the
     /// other side's takes all 16 values for lengths to 24, and beyond that one that changes with
-    /// length and place.
+    /// length and place. Then copies that start up to 16 bytes before what can be reached. The
+    /// registers are watched in all of them.
     ///
     /// # Errors
     ///
     /// The first [`Failure`] found. A fault that is not mended does not return.
     pub fn sweep(
         &mut self,
-        routine: &impl Routine,
+        routine: &impl Watched,
         side: Side,
         depth: Depth,
     ) -> Result<Count, Failure> {
@@ -235,6 +284,17 @@ impl<'a> Guarded<'a> {
                 self.one(routine, side, len, reach, align, &mut count)?;
             }
         }
+        for left in BYTE {
+            for reach in [1, 9, 44] {
+                let align = left & (ALIGNMENTS - 1);
+                self.one(routine, side, left + reach, reach, align, &mut count)?;
+            }
+        }
+        for before in 1..=ALIGNMENTS {
+            for more in [0, 1, 8, 64, 200] {
+                self.early(routine, side, before + more, before, &mut count)?;
+            }
+        }
         for len in LONG {
             for near in (0..80).step_by(long) {
                 for reach in [near, len / 2 + near, len - 1 - near] {
@@ -250,17 +310,23 @@ impl<'a> Guarded<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::{
+        Clobbers,
+        Registers, //
+    };
     use crate::copies::{
         Returns,
+        Routine,
         BUFFER, //
     };
     use crate::failure::Reason;
-    use std::cell::Cell;
 
-    /// A copy that knows where the buffers end, and how many bytes it is to get wrong.
+    /// A copy that knows where the buffers are, and how many bytes it is to get wrong. It changes a
+    /// register that it may change, or the one that is named.
     struct Simulated<F> {
-        ends: Cell<(usize, usize)>,
+        starts: (usize, usize),
         left: F,
+        changes: usize,
     }
 
     impl<F: Fn(usize, usize) -> (usize, usize)> Routine for Simulated<F> {
@@ -269,8 +335,13 @@ mod tests {
         }
 
         unsafe fn copy(&self, dst: *mut u8, src: *const u8, len: usize) -> usize {
-            let (src_end, dst_end) = self.ends.get();
-            let reach = len.min(src_end - src as usize).min(dst_end - dst as usize);
+            let within = |start: usize, at: usize| match at < start {
+                true => 0,
+                false => start + BUFFER - at,
+            };
+            let reach =
+                within(self.starts.0, src as usize).min(within(self.starts.1, dst as usize));
+            let reach = len.min(reach);
             let (copied, left) = (self.left)(len, reach);
             // SAFETY: The caller's buffers reach that far.
             unsafe { core::ptr::copy_nonoverlapping(src, dst, copied) };
@@ -278,18 +349,43 @@ mod tests {
         }
     }
 
-    fn sweep(side: Side, left: impl Fn(usize, usize) -> (usize, usize)) -> Result<Count, Failure> {
+    impl<F: Fn(usize, usize) -> (usize, usize)> Watched for Simulated<F> {
+        fn clobbers(&self) -> Clobbers {
+            Clobbers::C
+        }
+
+        unsafe fn watched(
+            &self,
+            dst: *mut u8,
+            src: *const u8,
+            len: usize,
+        ) -> (Registers, Registers) {
+            let before = [0; 17];
+            let mut after = before;
+            after[self.changes] = 1;
+            // SAFETY: As the caller says.
+            after[0] = unsafe { self.copy(dst, src, len) } as u64;
+            (before, after)
+        }
+    }
+
+    fn changing(
+        changes: usize,
+        side: Side,
+        left: impl Fn(usize, usize) -> (usize, usize),
+    ) -> Result<Count, Failure> {
         let (mut src, mut dst) = (vec![0; BUFFER], vec![0; BUFFER]);
-        let ends = (
-            src.as_ptr() as usize + BUFFER,
-            dst.as_ptr() as usize + BUFFER,
-        );
         let routine = Simulated {
-            ends: Cell::new(ends),
+            starts: (src.as_ptr() as usize, dst.as_ptr() as usize),
             left,
+            changes,
         };
         let mut guarded = Guarded::new(&mut src, &mut dst).unwrap();
         guarded.sweep(&routine, side, Depth::Full)
+    }
+
+    fn sweep(side: Side, left: impl Fn(usize, usize) -> (usize, usize)) -> Result<Count, Failure> {
+        changing(2, side, left)
     }
 
     fn reason(left: impl Fn(usize, usize) -> (usize, usize) + Copy) -> [Option<Reason>; 2] {
@@ -342,6 +438,29 @@ mod tests {
         assert_eq!(reason(|_, reach| (reach, 0)), [Some(Reason::Fault); 2]);
         assert_eq!(reason(|len, _| (0, len)), [Some(Reason::Fault); 2]);
         assert_eq!(reason(|len, _| (0, len + 1)), [Some(Reason::Fault); 2]);
+    }
+
+    #[test]
+    fn what_the_way_out_of_a_fault_does_to_registers_is_found() {
+        let exact = |len: usize, reach: usize| (reach, len - reach);
+        let reason = |changes| {
+            let result = changing(changes, Side::Destination, exact);
+            result.err().map(|failure| failure.reason())
+        };
+        assert_eq!(reason(2), None);
+        assert_eq!(reason(3), None);
+        assert_eq!(reason(1), Some(Reason::Register));
+        assert_eq!(reason(7), Some(Reason::Stack));
+    }
+
+    #[test]
+    fn a_copy_that_goes_on_behind_the_fault_is_rejected() {
+        // As if the first bytes were left out and the others copied.
+        let past = |len: usize, reach: usize| match reach {
+            0 if len > 200 => (0, len - 1),
+            _ => (reach, len - reach),
+        };
+        assert_eq!(reason(past), [Some(Reason::Fault); 2]);
     }
 
     #[test]
