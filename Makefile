@@ -13,7 +13,7 @@ REPMOV := '$(REPMOV_CACHE)/target/release/repmov'
 # Kbuild must not take ARCH=um, which is kunit's, for the module's.
 KBUILD = $(MAKE) -C '$(KDIR)' M='$(CURDIR)' ARCH=x86_64
 
-.PHONY: module modules run verify time report table cmp rank reference readme check kunit setup shell tool kdir clean modules_install rust-analyzer help
+.PHONY: module modules run verify mutants time report table cmp rank reference readme check kunit setup shell tool kdir clean modules_install rust-analyzer help
 
 ifneq ($(KDIR),)
 module modules: kdir
@@ -35,6 +35,10 @@ verify: tool
 
 time: tool
 	@$(REPMOV) time $(if $(PLAN),--plan '$(PLAN)') $(if $(LAB),--lab '$(LAB)') $(if $(RUNS),--runs '$(RUNS)') $(GIVEN)
+
+# Do the checks find what is wrong with mutants of the candidates?
+mutants: tool
+	@$(REPMOV) mutants $(if $(EVERY),--every '$(EVERY)')
 
 report table rank: tool
 	@$(REPMOV) $@ $(RECORD)
@@ -84,6 +88,7 @@ help:
 	@echo 'make report|table|rank RECORD=FILE...  what records say; make cmp A= B='
 	@echo 'make reference         time all plans for the README; make readme'
 	@echo 'make check             run all tests'
+	@echo 'make mutants [EVERY=N] do the checks find what is wrong with mutants'
 	@echo 'make kunit [ARCH=um]   run the KUnit suites; or ARCH=x86_64'
 	@echo 'make module            build repmov.ko for the stock kernel'
 	@echo 'make KDIR=DIR          build repmov.ko in DIR with your tools'

@@ -15,6 +15,7 @@ use crate::ktap::Results;
 use crate::kunit::{self, Arch};
 use crate::lab::Lab;
 use crate::module;
+use crate::mutants;
 use crate::progress::{print, Progress};
 use crate::record;
 use crate::sections::Sections;
@@ -41,6 +42,9 @@ const BAD: [&str; 10] = [
     "otherfile",
     "shorttail",
 ];
+
+/// One in so many mutants. All of them are `make mutants`.
+const SAMPLE: usize = 37;
 
 /// A boot of the stock kernel: its name, the CPU features it is to do without, and ITS or not.
 const BOOTS: [(&str, &[&str], bool); 5] = [
@@ -74,6 +78,9 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
                 boots(cache, lab, checkout, &machine, &tally);
                 let names = BAD.map(str::to_string);
                 verify::bad::tell(cache, lab, checkout, silence, &names, &tally);
+                let told = mutants::tell(cache, lab, checkout, silence, SAMPLE);
+                let told = told.and_then(|told| told.result());
+                tally.check(&format!("mutants, one in {SAMPLE}"), told);
             }
             Err(e) => tally.fail("boots of the stock kernel", &e),
         }

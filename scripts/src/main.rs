@@ -29,6 +29,7 @@ mod lab;
 mod log;
 mod map;
 mod module;
+mod mutants;
 mod origin;
 mod plot;
 mod pool;
@@ -105,6 +106,21 @@ enum Action {
     /// Try the patches that are bad on purpose, or those that are named
     #[command(hide = true)]
     VerifyBad { names: Vec<String> },
+    /// Try whether the checks find what is wrong with mutants of the candidates
+    Mutants {
+        /// Try one in N
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        every: usize,
+    },
+    /// Run one mutant in this process
+    #[command(hide = true)]
+    Mutant {
+        routine: String,
+        call: PathBuf,
+        /// Mask, object and symbol of each
+        #[arg(required = true)]
+        given: Vec<String>,
+    },
     /// Time a plan in a lab and keep the record
     Time {
         /// An experiment of scripts/plans, or a file of one's own
@@ -175,6 +191,15 @@ fn run(options: Options) -> Result<bool> {
     if let Action::Readme { check } = options.command {
         return readme::run(&checkout()?, check);
     }
+    if let Action::Mutant {
+        routine,
+        call,
+        given,
+    } = &options.command
+    {
+        stop::end_with_parent()?;
+        return mutants::child(call, routine, &mutants::Given::read(given)).map(|()| true);
+    }
     if let Action::Tell(tell) = &options.command {
         // Neither a checkout nor a lab is in it.
         return tell.run();
@@ -222,6 +247,7 @@ fn run(options: Options) -> Result<bool> {
         Action::Kunit { arch, filter } => {
             kunit::command(&cache, &lab, &checkout, arch, filter.as_deref())
         }
+        Action::Mutants { every } => mutants::run(&cache, &lab, &checkout, silence, every),
         Action::Check => check::run(&cache, &lab, &checkout, silence),
         Action::Exec { words } => {
             let mut command = lab.root.command(&words[0], &std::env::current_dir()?)?;
@@ -234,6 +260,7 @@ fn run(options: Options) -> Result<bool> {
         }
         Action::Tell(tell) => tell.run(),
         Action::Readme { check } => readme::run(&checkout, check),
+        Action::Mutant { .. } => unreachable!("it has run"),
     }
 }
 

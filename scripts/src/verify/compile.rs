@@ -24,7 +24,7 @@ pub struct Built {
 }
 
 /// A folder of its own, where the module's Rust object is kept.
-fn out(cache: &Cache) -> PathBuf {
+pub fn out(cache: &Cache) -> PathBuf {
     cache.path("verify/module")
 }
 
@@ -184,14 +184,14 @@ fn at(one: &Candidate, number: usize, words: &str) -> String {
 }
 
 /// One finding of objtool.
-struct Finding<'a> {
+pub struct Finding<'a> {
     /// Where it is: symbol and offset; empty if it does not say.
     pub place: &'a str,
     pub words: &'a str,
 }
 
 /// What objtool says in a log.
-fn findings(log: &str) -> impl Iterator<Item = Finding<'_>> {
+pub fn findings(log: &str) -> impl Iterator<Item = Finding<'_>> {
     let said = log.lines().filter_map(|line| line.split_once("objtool: "));
     said.map(|(_, words)| match words.split_once(": ") {
         Some((place, words)) if place.starts_with("repmov_") => Finding { place, words },

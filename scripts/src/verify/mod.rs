@@ -5,8 +5,8 @@
 mod apply;
 pub mod bad;
 mod candidate;
-mod cell;
-mod compile;
+pub mod cell;
+pub mod compile;
 mod diff;
 mod given;
 mod mail;
@@ -15,7 +15,7 @@ mod quote;
 mod routine;
 mod series;
 mod timed;
-mod trial;
+pub mod trial;
 mod verdict;
 
 use anyhow::Result;
@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 pub use candidate::Candidates;
 pub use given::Given;
+pub use routine::{Routine, ROUTINES};
 
 use crate::bench;
 use crate::cache::Cache;
