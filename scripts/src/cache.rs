@@ -10,6 +10,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use crate::whole;
+
 /// The cache folder, locked against other runs for as long as this value lives.
 pub struct Cache {
     dir: PathBuf,
@@ -34,7 +36,9 @@ impl Cache {
             let sub = dir.join(sub);
             fs::create_dir_all(&sub).with_context(|| format!("cannot make {}", sub.display()))?;
         }
-        let dir = dir.canonicalize()?;
+        let dir = dir
+            .canonicalize()
+            .with_context(|| format!("no folder {}", dir.display()))?;
         let _lock = lock(&dir.join("lock"))?;
         Ok(Cache { dir, _lock })
     }
@@ -60,13 +64,11 @@ impl Cache {
 
     /// Writes the stamp of a finished step. What it made is on the disk before the stamp is.
     pub fn stamp<T: Serialize>(&self, name: &str, fingerprint: &str, made: &T) -> Result<()> {
-        let partial = self.path("done/.partial");
         let fingerprint = fingerprint.to_string();
-        let mut file = File::create(&partial)?;
-        file.write_all(&serde_json::to_vec(&Stamp { fingerprint, made })?)?;
-        nix::unistd::syncfs(&file)?;
-        fs::rename(&partial, self.stamp_path(name))
-            .with_context(|| format!("cannot write the stamp of step {name}"))
+        let stamp = serde_json::to_vec(&Stamp { fingerprint, made })?;
+        nix::unistd::syncfs(File::open(&self.dir)?)
+            .with_context(|| format!("cannot write to {}", self.dir.display()))?;
+        whole::put(&self.stamp_path(name), stamp)
     }
 
     /// Forgets that step `name` was done.
@@ -77,8 +79,7 @@ impl Cache {
 
     /// Refuses to start what `what` names if the disk has less than `mib` MiB left.
     pub fn need_space(&self, mib: u64, what: &str) -> Result<()> {
-        let stat = nix::sys::statvfs::statvfs(&self.dir)?;
-        let free = (stat.blocks_available() * stat.fragment_size()) >> 20;
+        let free = free(&self.dir)?;
         if free < mib {
             bail!(
                 "not enough disk space for {what}: it takes up to {mib} MiB, and {free} MiB are \
@@ -92,6 +93,13 @@ impl Cache {
     fn stamp_path(&self, name: &str) -> PathBuf {
         self.dir.join("done").join(name)
     }
+}
+
+/// The MiB that are free where a file or folder is.
+pub fn free(path: &Path) -> Result<u64> {
+    let stat = nix::sys::statvfs::statvfs(path)
+        .with_context(|| format!("how much is free at {}", path.display()))?;
+    Ok((stat.blocks_available() * stat.fragment_size()) >> 20)
 }
 
 fn default_dir() -> Result<PathBuf> {
@@ -122,9 +130,11 @@ fn lock(path: &Path) -> Result<Flock<File>> {
         }
         Err((_, e)) => return Err(e).with_context(|| format!("cannot lock {}", path.display())),
     };
-    lock.set_len(0)?;
-    lock.rewind()?;
-    writeln!(lock, "{}", std::process::id())?;
+    // For whoever waits for us. It is the lock that counts, so a full disk is no reason to end.
+    let _ = lock
+        .set_len(0)
+        .and_then(|()| lock.rewind())
+        .and_then(|()| writeln!(lock, "{}", std::process::id()));
     Ok(lock)
 }
 

@@ -56,6 +56,7 @@ mod timings;
 mod verify;
 mod view;
 mod warning;
+mod whole;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

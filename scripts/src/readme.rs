@@ -17,6 +17,7 @@ use crate::plot::plots;
 use crate::pool::{pools, Pool};
 use crate::record::{parts, read, Place};
 use crate::show::wrap;
+use crate::whole::put;
 use crate::{heading, table, tell};
 
 /// Where the records and the pictures are, from the checkout.
@@ -31,7 +32,7 @@ pub fn run(checkout: &Path, only_look: bool) -> Result<bool> {
     if new != old {
         stale.push("README.md".to_string());
         if !only_look {
-            fs::write(&path, &new).context("README.md")?;
+            put(&path, &new)?;
         }
     }
     for name in pictures(&old) {
@@ -40,7 +41,7 @@ pub fn run(checkout: &Path, only_look: bool) -> Result<bool> {
         if fs::read_to_string(&path).ok().as_deref() != Some(&new) {
             stale.push(format!("{FOLDER}/{name}"));
             if !only_look {
-                fs::write(&path, new).with_context(|| format!("cannot write {name}"))?;
+                put(&path, new)?;
             }
         }
     }
@@ -180,6 +181,7 @@ fn picture(checkout: &Path, name: &str) -> Result<String> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+    use crate::whole::on_a_full_disk;
 
     fn checkout(name: &str, readme: &str) -> std::path::PathBuf {
         let dir = std::env::temp_dir().join(format!("repmov-{name}-{}", std::process::id()));
@@ -207,6 +209,23 @@ mod tests {
         assert!(text.ends_with("lengths-01.svg)\n"), "{text}");
         run(&dir, true).unwrap();
         fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn on_a_full_disk_the_old_text_stays() {
+        on_a_full_disk("readme::tests::on_a_full_disk_the_old_text_stays", || {
+            let (table, end) = ("<!-- table lengths -->\nold\n", "<!-- end -->\n");
+            let dir = checkout("full", &(table.to_string() + end));
+            // What a reader has written stays, and that is more than the disk now holds.
+            let readme = dir.join("README.md");
+            let page = "x".repeat(32_700) + "\n";
+            fs::write(&readme, page.clone() + table + end).unwrap();
+            let old = fs::read_to_string(&readme).unwrap();
+            let error = format!("{:#}", run(&dir, false).unwrap_err());
+            assert!(error.contains("README.md: File too large"), "{error}");
+            assert_eq!(fs::read_to_string(&readme).unwrap(), old);
+            fs::remove_dir_all(dir).unwrap();
+        });
     }
 
     #[test]

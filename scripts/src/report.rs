@@ -16,6 +16,7 @@ use crate::svg::{escape, STYLE};
 use crate::table;
 use crate::tell::answers;
 use crate::warning::warnings;
+use crate::whole::put;
 
 const PAGE_STYLE: &str = "\
 :root{color-scheme:light dark;--page:#fff;--text:#1b1d21;--faint:#5d636d;--rule:#d9dce2;--warn:#8a3b00;--warnback:#fff1e2}
@@ -46,17 +47,13 @@ pub fn write(pools: &[Pool<'_>], stamp: Option<&str>, folder: &Path) -> Result<P
         let of: Vec<_> = pools.iter().filter(|pool| pool.title == title).collect();
         let plots = plots(&of, stamp);
         for plot in &plots {
-            put(&folder.join(&plot.name), &plot.svg.file())?;
+            put(&folder.join(&plot.name), plot.svg.file())?;
         }
         sections += &section(&of, &plots, stamp)?;
     }
     let page = folder.join("report.html");
-    put(&page, &html(pools, stamp, &sections))?;
+    put(&page, html(pools, stamp, &sections))?;
     Ok(page)
-}
-
-fn put(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn html(pools: &[Pool<'_>], stamp: Option<&str>, sections: &str) -> String {

@@ -20,6 +20,7 @@ use crate::module;
 use crate::origin::{self, Facts};
 use crate::progress::Progress;
 use crate::verify::Candidates;
+use crate::whole;
 
 /// Where a plan runs.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -232,13 +233,6 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     ensure!(!text.is_empty(), "nothing was measured");
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join(name);
-    // Under another name until it is whole, since the disk may be full.
-    let partial = path.with_extension("partial");
-    fs::write(&partial, text)
-        .and_then(|()| fs::rename(&partial, &path))
-        .with_context(|| {
-            let _ = fs::remove_file(&partial);
-            format!("cannot write {}", path.display())
-        })?;
+    whole::put(&path, text)?;
     Ok(path)
 }
