@@ -22,6 +22,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// Boot options that only save time: tests of ciphers, and a check of the timer.
 const QUICK: &str = "cryptomgr.notests no_timer_check random.trust_cpu=on";
 
+/// What the logs of a boot take at most, in MiB.
+const LOGS: u64 = 4;
+
 /// What executes the guest's instructions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Accel {
@@ -70,9 +73,9 @@ pub struct Boot {
 impl Machine {
     /// Boots and waits until all jobs are done.
     pub fn boot(&self, cache: &Cache, boot: &Boot, progress: &Progress) -> Result<Sections> {
-        let ended = self.watch(cache, boot, self.silence, progress)?;
+        let ended = self.watch(cache, boot, self.silence, progress);
         ended
-            .result()
+            .and_then(Ended::result)
             .with_context(|| format!("boot {}", boot.name))
     }
 
@@ -80,6 +83,11 @@ impl Machine {
     /// it may be silent for `patience`, or for as long as it took to get there. A kernel that falls
     /// silent before that is booted once more: an emulated one does that now and then, on a busy
     /// machine.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the guest's doing that the boot is over: the disk is full, or QEMU failed, as one
+    /// does that is killed. One whose guest is reset ends well.
     pub fn watch(
         &self,
         cache: &Cache,
@@ -134,14 +142,23 @@ impl Machine {
             std::thread::sleep(TICK);
         };
         guard.kill();
-        child.wait()?;
-        Ok(Ended {
+        let status = child.wait()?;
+        let ended = Ended {
             sections: Sections::read(&watch.sent),
             console: watch.console,
             log: console,
             errors,
             end,
-        })
+            status,
+        };
+        if !matches!(ended.end, End::Done) {
+            // What the guest said last may be lost, so nothing can be concluded from it.
+            cache.need_space(LOGS, "what a guest says")?;
+        }
+        if matches!(ended.end, End::Exit) && !status.success() {
+            return Err(ended.result().err().context("QEMU failed")?);
+        }
+        Ok(ended)
     }
 
     /// QEMU, with the console and what the guest sends in files.
@@ -283,6 +300,17 @@ mod tests {
 
     /// Boots a shell script in place of QEMU. It has `out LINE` and `con LINE` to write with.
     fn boot(name: &str, script: &str) -> Result<Sections> {
+        with(name, script, |machine, cache, boot| {
+            machine.boot(cache, boot, &Progress::silent())
+        })
+    }
+
+    /// Does something with a machine that boots a script.
+    fn with<T>(
+        name: &str,
+        script: &str,
+        work: impl FnOnce(&Machine, &Cache, &Boot) -> Result<T>,
+    ) -> Result<T> {
         let dir = std::env::temp_dir().join(format!("repmov-boot-{name}-{}", std::process::id()));
         let cache = Cache::open(Some(dir.clone())).unwrap();
         let qemu = dir.join("qemu");
@@ -307,7 +335,7 @@ mod tests {
             append: Vec::new(),
             jobs: vec!["verify".into()],
         };
-        let result = machine.boot(&cache, &boot, &Progress::silent());
+        let result = work(&machine, &cache, &boot);
         fs::remove_dir_all(dir).unwrap();
         result
     }
@@ -335,6 +363,29 @@ mod tests {
                 "QEMU ended before the guest was done",
             );
         }
+    }
+
+    #[test]
+    fn a_qemu_that_fails_is_not_the_guest_s_doing() {
+        let watched = |end: &str| {
+            let script = format!("{}\n{end}", GOOD[..3].join("\n"));
+            with(
+                &format!("host-{}", end.len()),
+                &script,
+                |machine, cache, boot| {
+                    machine.watch(cache, boot, machine.silence, &Progress::silent())
+                },
+            )
+        };
+        for (end, words) in [
+            ("kill -9 $$", "verify (killed by signal 9)"),
+            ("exit 1", "verify (exit status: 1)"),
+        ] {
+            let error = watched(end).err().expect("a QEMU that failed");
+            assert!(format!("{error:#}").contains(words), "{error:#}");
+        }
+        // A guest that is reset ends QEMU well, and is the caller's to judge.
+        assert!(matches!(watched("exit 0").unwrap().end, End::Exit));
     }
 
     #[test]

@@ -4,7 +4,9 @@
 
 use anyhow::{anyhow, bail, Context, Result};
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::sections::{crash, tail, Sections};
@@ -19,6 +21,8 @@ pub struct Ended {
     /// What QEMU said.
     pub errors: PathBuf,
     pub end: End,
+    /// How QEMU ended, or the kernel that is a process.
+    pub status: ExitStatus,
 }
 
 /// Why a boot is over.
@@ -42,6 +46,7 @@ impl Ended {
             log,
             errors,
             end,
+            status: ExitStatus::default(),
         }
     }
 
@@ -95,12 +100,23 @@ impl Ended {
                 )
             }
             End::Exit => {
-                let words = fs::read_to_string(&self.errors).unwrap_or_default();
+                let words = fs::read(&self.errors).unwrap_or_default();
+                let words = String::from_utf8_lossy(&words);
                 bail!(
-                    "QEMU ended before the guest was done{doing}\n{}\n{told}",
+                    "QEMU ended before the guest was done{doing} ({})\n{}\n{told}",
+                    how(self.status),
                     words.trim()
                 )
             }
         }
+    }
+}
+
+/// How a command ended. One that is confined has others around it, which say a signal as shells do.
+fn how(status: ExitStatus) -> String {
+    let confined = status.code().map(|code| code - 128);
+    match status.signal().or(confined.filter(|&signal| signal > 0)) {
+        Some(signal) => format!("killed by signal {signal}"),
+        None => status.to_string(),
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::cache::Cache;
+use crate::cache::{free, Cache};
 use crate::progress::Progress;
 use crate::stop;
 
@@ -41,7 +41,8 @@ impl Log {
 
     /// Adds a line of our own.
     pub fn note(&self, line: &str) -> Result<()> {
-        writeln!(self.open()?, "{line}").context("cannot write the log")
+        writeln!(self.open()?, "{line}")
+            .with_context(|| format!("cannot write {}", self.path.display()))
     }
 
     /// Runs a command that must succeed, its last line of output being what `progress` says.
@@ -114,7 +115,7 @@ impl Log {
         let mut message = format!("{program} failed ({how})");
         if let Some(tool) = missing_tool(&text) {
             message += &format!(": {tool} is not installed");
-        } else if let Some(reason) = reason(&text) {
+        } else if let Some(reason) = reason(&text).or_else(|| full(&self.path)) {
             message += &format!(": {reason}");
         } else if let Some(line) = first_error(&lines) {
             message += &format!(": {line}");
@@ -155,6 +156,13 @@ pub fn cannot_start(command: &Command, e: std::io::Error) -> Error {
     }
 }
 
+const FULL: &str = "the disk is full. Free some space and run the same command again";
+
+/// Says so where there is no space for a command to say it.
+fn full(path: &Path) -> Option<&'static str> {
+    (free(path).ok()? == 0).then_some(FULL)
+}
+
 /// A reason that is worth words of its own, if the output gives one.
 fn reason(text: &str) -> Option<&'static str> {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -162,7 +170,7 @@ fn reason(text: &str) -> Option<&'static str> {
         "No space left on device",
         "You don't have enough free space",
     ]) {
-        return Some("the disk is full. Free some space and run the same command again");
+        return Some(FULL);
     }
     if has(&[
         "Could not resolve",
