@@ -115,10 +115,11 @@ impl Root {
         let setups = if confined { self.setups()? } else { Vec::new() };
         let dir = self.dir.as_ref().map(|dir| c(dir)).transpose()?;
         let cwd = c(cwd)?;
+        let parent = std::process::id();
         // SAFETY: the closure only makes system calls; whatever they need was allocated above.
         unsafe {
             command.pre_exec(move || {
-                stop::end_with_parent()?;
+                stop::end_with(parent)?;
                 if confined {
                     enter_namespaces(&setups)?;
                 }
@@ -233,12 +234,31 @@ fn enter_namespaces(setups: &[Setup]) -> IoResult<()> {
 ///
 /// Only for a process with one thread that is about to exec.
 unsafe fn fork_and_follow() -> IoResult<()> {
+    let mut ends = [0; 2];
+    check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC))?;
+    let [far, near] = ends;
     let child = libc::fork();
     check(child)?;
     if child == 0 {
-        return stop::end_with_parent();
+        check(libc::close(near))?;
+        stop::end_with_parent()?;
+        // The parent may have ended before that. Its process id, which is of another namespace,
+        // does not tell, but it holds the near end for as long as it lives.
+        let mut end = libc::pollfd {
+            fd: far,
+            events: 0,
+            revents: 0,
+        };
+        check(libc::poll(&mut end, 1, 0))?;
+        if end.revents & libc::POLLHUP != 0 {
+            libc::_exit(1);
+        }
+        return check(libc::close(far));
     }
-    libc::close_range(3, libc::c_uint::MAX, 0);
+    // And nothing else that was open.
+    let near = near as libc::c_uint;
+    libc::close_range(3, near - 1, 0);
+    libc::close_range(near + 1, libc::c_uint::MAX, 0);
     let mut status = 0;
     loop {
         let ended = libc::wait(&mut status);

@@ -13,7 +13,8 @@ static GROUPS: [AtomicI32; 32] = [const { AtomicI32::new(0) }; 32];
 /// A process group that is ended with us while this value lives.
 pub struct Guard(usize);
 
-/// Ends everything on SIGINT, SIGTERM and SIGHUP from now on, with the exit status 128 + signal.
+/// Ends everything on SIGINT, SIGTERM and SIGHUP from now on, with the exit status 128 + signal. If
+/// whoever started us has SIGHUP ignored, as nohup does, it stays so.
 pub fn install() -> nix::Result<()> {
     extern "C" fn stop(signal: libc::c_int) {
         for group in &GROUPS {
@@ -33,7 +34,11 @@ pub fn install() -> nix::Result<()> {
     let action = SigAction::new(SigHandler::Handler(stop), SaFlags::empty(), SigSet::empty());
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: the handler calls only what a handler may call.
-        unsafe { sigaction(signal, &action)? };
+        let before = unsafe { sigaction(signal, &action)? };
+        if signal == Signal::SIGHUP && before.handler() == SigHandler::SigIgn {
+            // SAFETY: no handler is called.
+            unsafe { sigaction(signal, &before)? };
+        }
     }
     Ok(())
 }
@@ -71,4 +76,33 @@ pub fn end_with_parent() -> Result<()> {
         return Err(Error::last_os_error());
     }
     Ok(())
+}
+
+/// The same for a child of process `parent`, which may have ended by now. Only system calls.
+pub fn end_with(parent: u32) -> Result<()> {
+    end_with_parent()?;
+    // SAFETY: a system call without pointers.
+    if unsafe { libc::getppid() } != parent as i32 {
+        return Err(Error::from_raw_os_error(libc::ESRCH));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt;
+    use std::process::{id, Command};
+
+    #[test]
+    fn a_command_whose_parent_is_gone_does_not_start() {
+        let start = |parent| {
+            let mut command = Command::new("true");
+            // SAFETY: only system calls.
+            unsafe { command.pre_exec(move || end_with(parent)) };
+            command.status()
+        };
+        assert!(start(id()).unwrap().success());
+        assert_eq!(start(1).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
 }
