@@ -12,6 +12,7 @@ use std::process::Command;
 use crate::bench::ITS;
 use crate::boot::Accel;
 use crate::cache::Cache;
+use crate::halves;
 use crate::ktap::{forget, Results};
 use crate::kvm;
 use crate::lab::Lab;
@@ -69,17 +70,15 @@ fn build_dir(cache: &Cache, arch: Arch) -> PathBuf {
 pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, arch: Arch) -> Result<PathBuf> {
     let overlay = overlay(cache, lab, checkout)?;
     let build = build_dir(cache, arch);
-    fs::create_dir_all(&build)?;
     let progress = Progress::start(&format!("kernel for {}", arch.name()));
     let log = Log::create(cache, &format!("kunit-{}-build", arch.name()))?;
     let mut kunit = kunit_py(&lab.root, &overlay, &build, arch, "build")?;
     kunit.envs(lab.extra.iter().map(|extra| ("REPMOV_EXTRA", extra)));
-    let status = log.status(&mut kunit, &progress, || {
-        format!("{} objects", objects(&build))
-    })?;
-    if !status.success() {
+    let doing = || format!("{} objects", objects(&build));
+    let made = halves::build(&build, || log.run_watching(&mut kunit, &progress, doing));
+    if let Err(e) = made {
         progress.fail("failed");
-        return Err(log.failure(&kunit, &status.to_string()));
+        return Err(e);
     }
     let kernel = match arch {
         Arch::Um => build.join("linux"),
@@ -112,7 +111,6 @@ pub fn run(
     if arch == Arch::X86 && kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)? == Accel::Kvm {
         root = root.with_device("kvm");
     }
-    fs::create_dir_all(&build)?;
     let mut kunit = kunit_py(&root, &overlay, &build, arch, "run")?;
     kunit.arg("--timeout=600");
     kunit.arg(format!("--json={}", json.display()));
@@ -129,17 +127,34 @@ pub fn run(
     forget(&console);
     let progress = Progress::start(&format!("kunit {}", arch.name()));
     let log = Log::create(cache, &name)?;
-    let status = log.status(&mut kunit, &progress, || match objects(&build) {
+    let doing = || match objects(&build) {
         _ if console.exists() => "running the suites".into(),
         count => format!("{count} objects"),
-    })?;
-    let Ok(json) = fs::read_to_string(&json) else {
-        progress.fail("failed");
-        return Err(log.failure(&kunit, &status.to_string()));
+    };
+    let ran = halves::build(&build, || {
+        let status = log.status(&mut kunit, &progress, doing)?;
+        let told = fs::read_to_string(&json);
+        Ok((
+            status,
+            told.map_err(|_| log.failure(&kunit, &status.to_string()))?,
+        ))
+    });
+    let (status, json) = match ran {
+        Ok(ran) => ran,
+        Err(e) => {
+            progress.fail("failed");
+            return Err(e);
+        }
     };
     progress.done();
-    let console = fs::read(&console).unwrap_or_default();
-    let results = Results::read(&json, &String::from_utf8_lossy(&console))?;
+    let said = fs::read(&console).unwrap_or_default();
+    let results = Results::read(&json, &String::from_utf8_lossy(&said));
+    let results = results.with_context(|| format!("see {}", log.path().display()))?;
+    ensure!(
+        status.success() || !results.good(),
+        "kunit.py failed ({status}), though all of its results are good: see {}",
+        log.path().display()
+    );
     Ok(Run {
         results,
         log: log.path().to_path_buf(),

@@ -19,6 +19,7 @@ mod ended;
 mod estimate;
 mod experiment;
 mod fit;
+mod halves;
 mod heading;
 mod host;
 mod initramfs;

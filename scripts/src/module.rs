@@ -3,11 +3,11 @@
 //! Building the module.
 
 use anyhow::{ensure, Result};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cache::Cache;
+use crate::halves;
 use crate::lab::Lab;
 use crate::log::Log;
 use crate::progress::Progress;
@@ -18,8 +18,8 @@ pub fn build(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<PathBuf> {
     let progress = Progress::start("module");
     let log = Log::create(cache, "module")?;
     let folder = out(cache);
-    fs::create_dir_all(&folder)?;
-    let made = log.run(make_into(lab, checkout, &folder)?.arg("modules"), &progress);
+    let mut make = make_into(lab, checkout, &folder)?;
+    let made = halves::build(&folder, || log.run(make.arg("modules"), &progress));
     if let Err(e) = made {
         progress.fail("failed");
         return Err(e.context("the module does not build"));

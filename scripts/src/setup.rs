@@ -154,12 +154,12 @@ fn stock(cache: &Cache, root: &Root, kernel: &Kernel, source: &Path) -> Result<S
         &stock,
         |log, progress| {
             let headers = parts.join(format!("usr/src/linux-headers-{}", kernel.release));
+            // What a build that was cut short has left may be half made.
+            remove(&stock)?;
             fs::create_dir_all(&stock)?;
             let config = fs::read_to_string(headers.join(".config"))
                 .with_context(|| format!("linux-headers-{} has no .config", kernel.release))?;
-            if fs::read_to_string(stock.join(".config")).ok().as_ref() != Some(&config) {
-                fs::write(stock.join(".config"), &config)?;
-            }
+            fs::write(stock.join(".config"), &config)?;
             let cc = compiler_of(&config)?;
             let make = || -> Result<Command> {
                 let mut make = root.command("make", source)?;
@@ -180,7 +180,7 @@ fn stock(cache: &Cache, root: &Root, kernel: &Kernel, source: &Path) -> Result<S
                 (image, "vmlinuz"),
             ] {
                 fs::copy(&from, stock.join(to))
-                    .with_context(|| format!("no {}", from.display()))?;
+                    .with_context(|| format!("cannot copy {}", from.display()))?;
             }
             unpack_image(root, &stock, log, progress)?;
             Ok(cc)

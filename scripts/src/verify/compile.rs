@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::{Candidate, Candidates};
 use crate::cache::Cache;
+use crate::halves;
 use crate::lab::Lab;
 use crate::log::Log;
 use crate::module;
@@ -32,7 +33,6 @@ pub fn out(cache: &Cache) -> PathBuf {
 pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates) -> Result<Built> {
     let progress = Progress::start("module");
     let out = out(cache);
-    fs::create_dir_all(&out)?;
     // So that it is linked, and objtool speaks, even if nothing is new.
     let _ = fs::remove_file(out.join("repmov.o"));
     let log = Log::create(cache, "verify-module")?;
@@ -40,7 +40,7 @@ pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates)
     make.arg(format!("REPMOV_EXTRA={}", candidates.folder.display()));
     make.arg(format!("REPMOV_ONLY={}", candidates.name))
         .arg("modules");
-    let made = log.run(&mut make, &progress);
+    let made = halves::build(&out, || log.run(&mut make, &progress));
     for one in &candidates.all {
         if let Err(e) = defines_its_routine(lab, &out, one, candidates.name) {
             progress.fail("failed");
