@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::bench::{self, ALIGNED, ITS};
 use crate::boot::{Accel, Boot, Machine};
 use crate::cache::Cache;
+use crate::cuts;
 use crate::experiment::Experiment;
 use crate::ktap::Results;
 use crate::kunit::{self, Arch};
@@ -69,6 +70,7 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
             timings::check(cache, lab, checkout, silence, &tally);
         });
         style::check(cache, lab, checkout, &tally);
+        tally.check("results with holes are refused", cuts::check(cache, lab));
         let Some(module) = module else {
             return tally.skip("boots of the stock kernel", "the module does not build");
         };

@@ -42,8 +42,12 @@ impl Case {
 #[derive(Debug, Default)]
 pub struct Results {
     pub cases: Vec<Case>,
-    /// What kunit.py found wrong with the form: missing results, no plan.
+    /// What kunit.py found wrong with the form: missing results.
     errors: u64,
+    /// Suites that have a result, and no cases.
+    bare: Vec<String>,
+    /// Groups that do not say how many results are in them.
+    unplanned: usize,
 }
 
 /// A group of tests in kunit.py's JSON.
@@ -89,13 +93,15 @@ impl Results {
     /// Reads kunit.py's JSON, and the tests' own words from the KTAP that it came from.
     pub fn read(json: &str, ktap: &str) -> Result<Results> {
         let top: Group = serde_json::from_str(json).context("kunit.py's JSON")?;
-        let (cases, errors) = (Vec::new(), top.misc.errors);
-        let mut results = Results { cases, errors };
+        let mut results = Results {
+            errors: top.misc.errors,
+            // kunit.py takes them for single tests, which we have none of.
+            bare: top.test_cases.into_iter().map(|test| test.name).collect(),
+            unplanned: unplanned(ktap),
+            ..Results::default()
+        };
         for suite in &top.sub_groups {
             results.add(suite, &suite.name, "");
-        }
-        for test in &top.test_cases {
-            results.push(&test.name, "", test.status);
         }
         let mut messages = messages(ktap);
         for case in &mut results.cases {
@@ -133,16 +139,26 @@ impl Results {
 
     /// What is wrong with the results as a whole, tests that failed aside.
     pub fn problem(&self) -> Option<String> {
-        if self.cases.is_empty() {
+        if self.cases.is_empty() && self.bare.is_empty() {
             return Some("no test ran".into());
         }
-        (self.errors > 0).then(|| {
+        let what = if self.errors > 0 {
             format!(
-                "the results are not whole: kunit.py found {} errors in them (results missing \
-                 that the plan promised, or cut off)",
+                "kunit.py found {} errors in them (results missing that the plan promised, or cut \
+                 off)",
                 self.errors
             )
-        })
+        } else if !self.bare.is_empty() {
+            format!("the cases of {} are missing", self.bare.join(", "))
+        } else if self.unplanned > 0 {
+            format!(
+                "{} groups of them lack the line that says how many there are",
+                self.unplanned
+            )
+        } else {
+            return None;
+        };
+        Some(format!("the results are not whole: {what}"))
     }
 
     /// Everything ran, and nothing failed.
@@ -167,6 +183,24 @@ impl Results {
 pub fn forget(path: &Path) {
     // A file that is not there is forgotten already.
     let _ = fs::remove_file(path);
+}
+
+/// The groups in which the head or the plan, `1..N`, is missing before the first result. kunit.py
+/// takes a group without a plan for whole wherever it ends.
+fn unplanned(ktap: &str) -> usize {
+    let (mut count, mut heads, mut plans) = (0, 0, 0);
+    for line in ktap.lines().map(without_time) {
+        let planned = line.strip_prefix("1..");
+        if line.starts_with("KTAP version ") {
+            heads += 1;
+        } else if planned.is_some_and(|number| number.parse::<u32>().is_ok()) {
+            plans += 1;
+        } else if result(line).is_some() && heads != plans {
+            count += 1;
+            (heads, plans) = (0, 0);
+        }
+    }
+    count + usize::from(heads != plans)
 }
 
 /// The `#` lines before each result that is not `ok`, and the reasons for skips.
@@ -248,6 +282,28 @@ mod tests {
     }
 
     #[test]
+    fn each_group_has_its_head_and_its_plan() {
+        let console = KTAP
+            .replace('\n', "\n[    1.25] ")
+            .replace("1..3", "1..3\nprintk: 1..\n");
+        for ktap in [KTAP, &console] {
+            assert_eq!(unplanned(ktap), 0);
+            let lines: Vec<&str> = ktap.split_inclusive('\n').collect();
+            let frames = lines.iter().enumerate().filter(|(_, line)| {
+                let line = without_time(line);
+                line.starts_with("KTAP") || line == "1..1" || line == "1..3"
+            });
+            let frames: Vec<usize> = frames.map(|(at, _)| at).collect();
+            assert_eq!(frames.len(), 4);
+            for at in frames {
+                let mut left = lines.clone();
+                left.remove(at);
+                assert_eq!(unplanned(&left.concat()), 1, "without {}", lines[at]);
+            }
+        }
+    }
+
+    #[test]
     fn the_console_s_times_do_not_matter() {
         let console = KTAP.replace('\n', "\n[    1.25] ");
         assert_eq!(messages(&console), messages(KTAP));
@@ -257,6 +313,19 @@ mod tests {
     fn results_that_are_not_whole_are_a_problem() {
         let results = Results::read(&json(1, CASES), KTAP).unwrap();
         assert!(results.problem().unwrap().contains("not whole"));
+        let bare = r#""test_cases":[{"name":"repmov_b","status":"PASS"}]"#;
+        let bare = json(0, CASES).replace(r#""test_cases":[]"#, bare);
+        let results = Results::read(&bare, KTAP).unwrap();
+        let problem = results.problem().unwrap();
+        assert!(
+            problem.contains("not whole: the cases of repmov_b"),
+            "{problem}"
+        );
+        assert_eq!(results.count(Status::Pass), 1);
+        let results = Results::read(&json(0, CASES), &KTAP.replace("1..3\n", "")).unwrap();
+        let problem = results.problem().unwrap();
+        assert!(problem.contains("not whole: 1 groups"), "{problem}");
+        assert!(!results.good());
         let results = Results::read(&json(0, ""), "").unwrap();
         assert_eq!(results.problem().unwrap(), "no test ran");
         assert!(Results::read("{", "").is_err());

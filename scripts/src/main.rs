@@ -14,6 +14,7 @@ mod cliff;
 mod cmp;
 mod contrast;
 mod counts;
+mod cuts;
 mod debian;
 mod ended;
 mod estimate;
