@@ -66,7 +66,7 @@ impl Outcome {
         let mut said = Vec::new();
         for line in text.lines().map(str::trim) {
             if let Some((failed, name, skip)) = ktap::result(line) {
-                if name == check {
+                if name == check && (failed || status == 0) {
                     return match (failed, skip) {
                         (true, _) => Outcome::Wrong(said.join("; ")),
                         (false, Some(why)) => Outcome::Skipped(why.to_string()),
@@ -178,6 +178,9 @@ mod tests {
             "{words}"
         );
         assert!(!read("ok 1 repmov_x\n").good());
+        let right = "    ok 1 returns\n";
+        assert!(!Outcome::read("returns", right, 1).good());
+        assert!((0..right.len() - 1).all(|end| !read(&right[..end]).good()));
         assert!(!Outcome::read("returns", "sh: write error: Invalid argument", 1).good());
     }
 

@@ -282,6 +282,24 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_that_dies_anywhere_is_right_in_no_check_that_was_not_done() {
+        let checks = cells();
+        let sent: String = (1..=3)
+            .map(|number| done(number, checks[number - 1].check))
+            .collect();
+        for cut in 0..sent.len() {
+            let mut cells = cells();
+            take(&mut cells, &ended(&sent[..cut], "", End::Exit));
+            let right = |cell: &&Cell| cell.outcome == Some(Outcome::Right);
+            let (right, ends) = (
+                cells.iter().filter(right).count(),
+                sent[..cut].matches(" 0\n").count(),
+            );
+            assert_eq!(right, ends, "cut at {cut}: {:?}", &cells[..3]);
+        }
+    }
+
+    #[test]
     fn a_boot_without_a_check_changes_nothing() {
         let mut cells = cells();
         take(&mut cells, &ended("=== begin insmod\n", "", End::Exit));
