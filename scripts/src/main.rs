@@ -24,6 +24,7 @@ mod halves;
 mod heading;
 mod host;
 mod initramfs;
+mod interrupt;
 mod ktap;
 mod kunit;
 mod kvm;
@@ -160,6 +161,9 @@ enum Action {
     },
     /// Run every check there is and count the results
     Check,
+    /// End each command that often, at times spread over it, and let it run to its end after that
+    #[command(hide = true)]
+    Interrupt { points: u32 },
     /// Run a command inside the toolchain root, in the current folder
     Exec {
         #[arg(required = true, trailing_var_arg = true)]
@@ -251,7 +255,16 @@ fn run(options: Options) -> Result<bool> {
             kunit::command(&cache, &lab, &checkout, arch, filter.as_deref())
         }
         Action::Mutants { every } => mutants::run(&cache, &lab, &checkout, silence, every),
-        Action::Check => check::run(&cache, &lab, &checkout, silence),
+        Action::Check => {
+            let tally = check::run(&cache, &lab, &checkout, silence);
+            interrupt::check(cache, &lab, &checkout, (2, false), &tally);
+            Ok(tally.end())
+        }
+        Action::Interrupt { points } => {
+            let tally = tally::Tally::default();
+            interrupt::check(cache, &lab, &checkout, (points, true), &tally);
+            Ok(tally.end())
+        }
         Action::Exec { words } => {
             let mut command = lab.root.command(&words[0], &std::env::current_dir()?)?;
             // In our own process group, so that it may read the terminal.

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The tool itself, ended at any time: by a key, by signals, and by one that it cannot catch. Nothing
+//! that it started may run on, nobody may be kept waiting, and the next run must do what it is to do.
+
+use anyhow::{bail, ensure, Context, Result};
+use nix::sys::signal::{kill, killpg, Signal};
+use nix::unistd::Pid;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::cache::Cache;
+use crate::lab::Lab;
+use crate::progress::Progress;
+use crate::stop;
+use crate::tally::Tally;
+
+/// How long an ended tool and what it started may take to be gone, on a busy machine.
+const GONE: Duration = Duration::from_secs(20);
+
+/// How long a run may take that nobody ends.
+const WHOLE: Duration = Duration::from_secs(900);
+
+/// The ways to end it; a key's signal goes to all in the terminal's foreground.
+const ENDS: [(Signal, bool); 4] = [
+    (Signal::SIGINT, true),
+    (Signal::SIGKILL, false),
+    (Signal::SIGTERM, false),
+    (Signal::SIGHUP, false),
+];
+
+/// Commands, each with the seconds in which it is to be ended, and how it ends if it is not.
+const CASES: [(&str, f32, i32); 8] = [
+    ("setup", 0.012, 0),
+    ("module", 1.6, 0),
+    ("verify --patch scripts/bad/shorttail.patch", 6.0, 1),
+    ("run", 6.0, 0),
+    ("kunit --arch um", 4.0, 0),
+    ("time --lab um --plan seed-4k --runs 1 --out OUT", 3.0, 0),
+    ("report results/reference/aa.tsv -o OUT", 0.3, 0),
+    ("readme --check", 0.3, 0),
+];
+
+/// The tool, and where it is tried.
+struct Tried<'a> {
+    tool: PathBuf,
+    cache: &'a Path,
+    checkout: &'a Path,
+    kdir: Option<&'a Path>,
+    /// Processes that were there before it.
+    others: BTreeSet<i32>,
+}
+
+/// Ends each command `points` times and counts what came of it. The cache is given back for the time
+/// of it: it is another tool that uses it. If `whole`, each command then runs to its end.
+pub fn check(
+    cache: Cache,
+    lab: &Lab,
+    checkout: &Path,
+    (points, whole): (u32, bool),
+    tally: &Tally,
+) {
+    let dir = cache.dir().to_path_buf();
+    drop(cache);
+    let tried = Tried {
+        tool: std::env::current_exe().unwrap_or_default(),
+        cache: &dir,
+        checkout,
+        kdir: lab.own.then_some(lab.build.as_path()),
+        others: processes().into_iter().collect(),
+    };
+    let seen = tally.check("a process that is left is seen", tried.controls());
+    if seen.is_none() {
+        return;
+    }
+    let progress = Progress::start("the tool, ended early");
+    let mut ways = ENDS.iter().cycle();
+    for (words, seconds, status) in CASES {
+        let name = words.split(' ').next().unwrap_or_default();
+        if lab.own && words.contains(" um") {
+            tally.skip(
+                &format!("{name}, ended early"),
+                "its kernel is built in the toolchain root, which KDIR does without",
+            );
+            continue;
+        }
+        let mut hits = 0;
+        let mut all = || -> Result<()> {
+            for (point, way) in (1..=points).zip(&mut ways) {
+                let after = seconds * (point as f32 - 0.4) / points as f32;
+                progress.say(&format!("{name}: {} after {after:.2} s", way.0));
+                let hit = tried.end(words, Duration::from_secs_f32(after), *way);
+                hits += u32::from(hit.with_context(|| format!("{} after {after:.2} s", way.0))?);
+            }
+            match whole {
+                true => tried.ends_with(words, status),
+                false => Ok(()),
+            }
+        };
+        let result = all();
+        tally.check(&format!("{name}, ended early: {hits} of {points}"), result);
+    }
+    let last = tried.ends_with(CASES[1].0, 0);
+    progress.done();
+    tally.check("the module builds after that", last);
+}
+
+impl Tried<'_> {
+    /// Starts the tool in a process group of its own.
+    fn start(&self, words: &str) -> Result<Child> {
+        let log = File::create(self.log()).context("cannot write the log")?;
+        let out = self.cache.join("log/interrupted");
+        let words = words.replace("OUT", &out.display().to_string());
+        let mut tool = Command::new(&self.tool);
+        tool.args(words.split(' ')).current_dir(self.checkout);
+        tool.env("REPMOV_CACHE", self.cache).env_remove("KDIR");
+        tool.envs(self.kdir.map(|kdir| ("KDIR", kdir)));
+        tool.stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        tool.process_group(0).spawn().context("the tool")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.cache.join("log/interrupted.log")
+    }
+
+    /// Starts the tool, ends it, and looks for what is left. False if it was done before.
+    fn end(&self, words: &str, after: Duration, (signal, all): (Signal, bool)) -> Result<bool> {
+        let mut tool = self.start(words)?;
+        let guard = stop::guard(tool.id());
+        std::thread::sleep(after);
+        let early = tool.try_wait()?.is_none();
+        let pid = Pid::from_raw(tool.id() as i32);
+        if early {
+            match all {
+                true => killpg(pid, signal)?,
+                false => kill(pid, signal)?,
+            }
+        }
+        let status = wait(&mut tool, GONE);
+        guard.kill();
+        let status = status?;
+        let number = signal as i32;
+        let by_it = status.signal() == Some(number) || status.code() == Some(128 + number);
+        let done = matches!(status.code(), Some(0 | 1));
+        ensure!(
+            by_it || done,
+            "it ended otherwise: {status}, see {}",
+            self.log().display()
+        );
+        self.nothing_is_left()?;
+        Ok(by_it)
+    }
+
+    /// Fails unless the tool, left alone, ends with that status.
+    fn ends_with(&self, words: &str, wanted: i32) -> Result<()> {
+        let mut tool = self.start(words)?;
+        let guard = stop::guard(tool.id());
+        let status = wait(&mut tool, WHOLE);
+        guard.kill();
+        let status = status?;
+        ensure!(
+            status.code() == Some(wanted),
+            "afterwards {words}: {status}, see {}",
+            self.log().display()
+        );
+        self.nothing_is_left()
+    }
+
+    /// Waits until nothing runs that has to do with the cache, and its lock is free.
+    fn nothing_is_left(&self) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let left = self.left();
+            if left.is_empty() && self.is_free() {
+                return Ok(());
+            }
+            ensure!(
+                start.elapsed() < GONE,
+                "still there after {} s: {}; the lock is {}",
+                GONE.as_secs(),
+                left.join(", "),
+                if self.is_free() { "free" } else { "held" }
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Processes that came after us and have the cache in their words or open, or are in it.
+    fn left(&self) -> Vec<String> {
+        let cache = self.cache.as_os_str().to_string_lossy();
+        let new = processes()
+            .into_iter()
+            .filter(|pid| !self.others.contains(pid));
+        let has = |pid: &i32| {
+            let proc = PathBuf::from(format!("/proc/{pid}"));
+            let words = fs::read(proc.join("cmdline")).unwrap_or_default();
+            let open = fs::read_dir(proc.join("fd"))
+                .into_iter()
+                .flatten()
+                .flatten();
+            let links = ["cwd", "root", "exe"].map(|name| proc.join(name));
+            let mut links = links.into_iter().chain(open.map(|entry| entry.path()));
+            String::from_utf8_lossy(&words).contains(&*cache)
+                || links.any(|link| {
+                    let to = fs::read_link(link).unwrap_or_default();
+                    to.to_string_lossy().contains(&*cache)
+                })
+        };
+        let name = |pid: i32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            format!("{} ({pid})", name.trim())
+        };
+        new.filter(has).map(name).collect()
+    }
+
+    /// Whether the lock can be taken, without waiting. It is given back.
+    fn is_free(&self) -> bool {
+        let file = File::open(self.cache.join("lock"));
+        file.is_ok_and(|file| nix::fcntl::Flock::lock(file, NOW).is_ok())
+    }
+
+    /// Fails unless what is looked for is seen where it was put: a process in the cache, one that has
+    /// a file of it open, one that names it, and a lock that is held.
+    fn controls(&self) -> Result<()> {
+        self.nothing_is_left()?;
+        let (log, dir) = (File::create(self.log())?, self.cache.display().to_string());
+        let sleep = |words: &[&str]| {
+            let mut sleep = Command::new("sh");
+            sleep
+                .args(["-c", "sleep 60; :", "sh"])
+                .args(words)
+                .process_group(0);
+            sleep.current_dir("/").stdin(Stdio::null());
+            sleep
+        };
+        for (what, mut planted) in [
+            ("one in the cache", sleep(&[])),
+            ("one with a file open", sleep(&[])),
+            ("one that names it", sleep(&[&dir])),
+        ] {
+            match what {
+                "one in the cache" => drop(planted.current_dir(self.cache)),
+                "one with a file open" => drop(planted.stdout(log.try_clone()?)),
+                _ => {}
+            }
+            let mut child = planted.spawn()?;
+            let guard = stop::guard(child.id());
+            let seen = !self.left().is_empty();
+            guard.kill();
+            child.wait()?;
+            ensure!(seen, "{what} is not");
+        }
+        let held = File::open(self.cache.join("lock"))?;
+        let held = nix::fcntl::Flock::lock(held, NOW).map_err(|(_, e)| e)?;
+        ensure!(!self.is_free(), "a lock that is held is not");
+        drop(held);
+        self.nothing_is_left()
+    }
+}
+
+const NOW: nix::fcntl::FlockArg = nix::fcntl::FlockArg::LockExclusiveNonblock;
+
+/// Waits for a process that should end.
+fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("it did not end within {} s", limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// All processes but this one.
+fn processes() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| *pid != std::process::id() as i32)
+        .collect()
+}
