@@ -17,7 +17,7 @@ use crate::kvm;
 use crate::lab::Lab;
 use crate::module;
 use crate::origin;
-use crate::progress::Progress;
+use crate::progress::{print, Progress};
 use crate::record;
 use crate::tell;
 use crate::time;
@@ -52,9 +52,9 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Resu
     let sent = machine.boot(cache, &boot, &progress)?;
     progress.done();
     let results = Results::parse(cache, lab, "run", sent.text("quick")?)?;
-    println!();
+    print("");
     let right = verdicts(&results);
-    println!("(thin sweeps, to be repeated while editing; make check makes the full ones)");
+    print("(thin sweeps, to be repeated while editing; make check makes the full ones)");
     let lab = format!("qemu-{}", machine.accel.name());
     let mut facts = time::common(checkout, &lab, &experiment, 1)?;
     facts.extend(origin::guest(sent.text("info")?));
@@ -131,18 +131,18 @@ fn verdicts(results: &Results) -> bool {
         if skipped > 0 {
             line += &format!(", {skipped} skipped");
         }
-        println!("{line}");
+        print(&line);
         for case in failed {
             // Its words begin with its name, if it had any.
             let said = match case.message.as_str() {
                 "" => &case.name,
                 message => message,
             };
-            println!("    {}", said.replace('\n', "\n        "));
+            print(&format!("    {}", said.replace('\n', "\n        ")));
         }
     }
     if let Some(problem) = results.problem() {
-        println!("{problem}");
+        print(&problem);
     }
     results.good()
 }
@@ -153,8 +153,7 @@ pub fn tell(path: &Path, text: String) -> Result<()> {
     let files = [record::File { name, text }];
     let parts = record::parts(&files)?;
     let stamp = admit(&parts, Alike::Machine, true)?;
-    println!();
-    print!("{}", tell::text(&parts, Chosen::default(), stamp)?);
-    println!("\nrecord: {}", path.display());
+    let told = tell::text(&parts, Chosen::default(), stamp)?;
+    print(&format!("\n{told}\nrecord: {}", path.display()));
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use crate::progress::say;
 use crate::whole;
 
 /// The cache folder, locked against other runs for as long as this value lives.
@@ -125,7 +126,10 @@ fn lock(path: &Path) -> Result<Flock<File>> {
             file = busy;
             let mut holder = String::new();
             file.read_to_string(&mut holder)?;
-            eprintln!("waiting for another repmov (pid {})", holder.trim());
+            say(&format!(
+                "waiting for another repmov (pid {})",
+                holder.trim()
+            ));
             Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, e)| e)?
         }
         Err((_, e)) => return Err(e).with_context(|| format!("cannot lock {}", path.display())),

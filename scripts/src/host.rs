@@ -96,10 +96,11 @@ fn same(running: &str, built: &str) -> Result<()> {
 
 /// Asks whoever sits there.
 fn agreed(module: &Path) -> Result<bool> {
-    print!(
+    write!(
+        io::stdout(),
         "load {} into the kernel of this machine, time there, and unload it? [y/N] ",
         module.display()
-    );
+    )?;
     io::stdout().flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

@@ -77,6 +77,7 @@ pub fn check(
     if seen.is_none() {
         return;
     }
+    tally.check("a full output is told", tried.full_output());
     let progress = Progress::start("the tool, ended early");
     let mut ways = ENDS.iter().cycle();
     for (words, seconds, status) in CASES {
@@ -96,6 +97,7 @@ pub fn check(
                 let hit = tried.end(words, Duration::from_secs_f32(after), *way);
                 hits += u32::from(hit.with_context(|| format!("{} after {after:.2} s", way.0))?);
             }
+            ensure!(hits > 0 || seconds < 1.0, "it was done each time");
             match whole {
                 true => tried.ends_with(words, status),
                 false => Ok(()),
@@ -170,6 +172,22 @@ impl Tried<'_> {
             self.log().display()
         );
         self.nothing_is_left()
+    }
+
+    /// Fails unless the tool says that it cannot write what it is to print.
+    fn full_output(&self) -> Result<()> {
+        let mut tool = Command::new(&self.tool);
+        tool.args(["table", "results/reference/aa.tsv"])
+            .current_dir(self.checkout);
+        let full = File::options().write(true).open("/dev/full")?;
+        let ran = tool.stdout(full).output()?;
+        let said = String::from_utf8_lossy(&ran.stderr);
+        ensure!(
+            ran.status.code() == Some(2) && said.starts_with("repmov: cannot write the output: "),
+            "{}: {said}",
+            ran.status
+        );
+        Ok(())
     }
 
     /// Waits until nothing runs that has to do with the cache, and its lock is free.

@@ -172,9 +172,9 @@ pub fn command(
     let run = run(cache, lab, checkout, arch, filter)?;
     let text = fs::read_to_string(&run.log)?;
     // The first line is the command, which was printed before.
-    print!("{}", text.split_once('\n').map_or("", |(_, rest)| rest));
+    progress::print(text.split_once('\n').map_or("", |(_, rest)| rest));
     if let Some(problem) = run.results.problem() {
-        println!("{problem}");
+        progress::print(&problem);
     }
     Ok(run.results.good())
 }

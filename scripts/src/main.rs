@@ -70,6 +70,7 @@ use std::time::Duration;
 
 use cache::Cache;
 use lab::Lab;
+use progress::{print, say};
 use tell::Tell;
 
 #[derive(Parser)]
@@ -187,7 +188,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(e) => {
-            eprintln!("repmov: {e:#}");
+            say(&format!("repmov: {e:#}"));
             ExitCode::from(2)
         }
     }
@@ -217,11 +218,16 @@ fn run(options: Options) -> Result<bool> {
     let silence = Duration::from_secs(options.silence);
     match options.command {
         Action::Setup => {
-            println!("ready: Linux {} in {}", lab.release, lab.build.display());
+            print(&format!(
+                "ready: Linux {} in {}",
+                lab.release,
+                lab.build.display()
+            ));
             Ok(true)
         }
         Action::Module => {
-            println!("{}", module::build(&cache, &lab, &checkout)?.display());
+            let module = module::build(&cache, &lab, &checkout)?;
+            print(&module.display().to_string());
             Ok(true)
         }
         Action::Run => bench::run(&cache, &lab, &checkout, silence),

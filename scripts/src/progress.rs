@@ -3,7 +3,7 @@
 //! What a person sees while something takes long: a line that lives on a terminal, else two lines.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,28 @@ pub struct Progress {
     start: Instant,
 }
 
-/// Prints a result, above the lines of what is under way.
+/// Prints a result, above the lines of what is under way, with a line end if it has none. If it
+/// cannot be written there is nobody to work for: we end.
 pub fn print(text: &str) {
-    LINES.suspend(|| println!("{text}"));
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = LINES.suspend(|| {
+        let mut output = io::stdout().lock();
+        write!(output, "{text}{end}").and_then(|()| output.flush())
+    });
+    match written {
+        Ok(()) => {}
+        // As SIGPIPE ends whoever writes to a reader that has read enough.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(141),
+        Err(e) => {
+            say(&format!("repmov: cannot write the output: {e}"));
+            std::process::exit(2)
+        }
+    }
+}
+
+/// Says something beside the results. If that cannot be written, nothing is lost.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 impl Progress {
@@ -33,7 +52,7 @@ impl Progress {
             line
         });
         if line.is_none() {
-            eprintln!("{what} ...");
+            say(&format!("{what} ..."));
         }
         let what = what.to_string();
         let start = Instant::now();
@@ -77,7 +96,7 @@ impl Progress {
                 // Nothing is lost if the terminal is gone.
                 let _ = LINES.println(text);
             }
-            None => eprintln!("{text}"),
+            None => say(text),
         }
     }
 }

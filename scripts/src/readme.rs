@@ -15,6 +15,7 @@ use crate::admit::{admit, Alike};
 use crate::contrast::Chosen;
 use crate::plot::plots;
 use crate::pool::{pools, Pool};
+use crate::progress::print;
 use crate::record::{parts, read, Place};
 use crate::show::wrap;
 use crate::whole::put;
@@ -51,7 +52,7 @@ pub fn run(checkout: &Path, only_look: bool) -> Result<bool> {
         stale.join(" ")
     );
     for name in stale {
-        println!("{name}");
+        print(&name);
     }
     Ok(true)
 }

@@ -13,6 +13,7 @@ use crate::counts;
 use crate::fit;
 use crate::heading;
 use crate::pool::{pools, Pool};
+use crate::progress::print;
 use crate::rank;
 use crate::record::{parts, read, Part};
 use crate::report;
@@ -86,7 +87,7 @@ fn table_of(records: &Records, before: Option<&str>, after: Option<&str>) -> Res
     let files = read(&records.files)?;
     let parts = parts(&files)?;
     let stamp = admit(&parts, Alike::Machine, records.force)?;
-    print!("{}", text(&parts, Chosen { before, after }, stamp)?);
+    print(&text(&parts, Chosen { before, after }, stamp)?);
     Ok(())
 }
 
@@ -94,7 +95,7 @@ fn cmp(a: &Path, b: &Path, force: bool) -> Result<()> {
     let files = read(&[a.into(), b.into()])?;
     let (a, b) = (parts(&files[..1])?, parts(&files[1..])?);
     let stamp = admit(a.iter().chain(&b), Alike::Kind, force)?;
-    print!("{}", cmp::text(&pools(&a)?, &pools(&b)?, stamp)?);
+    print(&cmp::text(&pools(&a)?, &pools(&b)?, stamp)?);
     Ok(())
 }
 
@@ -103,7 +104,7 @@ fn rank(records: &Records) -> Result<()> {
     let parts = parts(&files)?;
     let stamp = admit(&parts, Alike::Kind, records.force)?;
     let pools = pools(&parts)?;
-    print!("{}", rank::text(&rank::machines(&pools), stamp));
+    print(&rank::text(&rank::machines(&pools), stamp));
     Ok(())
 }
 
@@ -113,7 +114,7 @@ fn report_of(records: &Records, out: Option<&Path>) -> Result<()> {
     let stamp = admit(&parts, Alike::Machine, records.force)?;
     let beside = records.files[0].with_extension("report");
     let page = report::write(&pools(&parts)?, stamp, out.unwrap_or(&beside))?;
-    println!("{}", page.display());
+    print(&page.display().to_string());
     Ok(())
 }
 

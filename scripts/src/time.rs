@@ -18,7 +18,7 @@ use crate::kvm;
 use crate::lab::Lab;
 use crate::module;
 use crate::origin::{self, Facts};
-use crate::progress::Progress;
+use crate::progress::{print, Progress};
 use crate::verify::Candidates;
 use crate::whole;
 
@@ -77,7 +77,7 @@ pub fn run(
     };
     let built = build(cache, lab, checkout, place)?;
     for experiment in &experiments {
-        println!("{}: {}", experiment.name, experiment.about);
+        print(&format!("{}: {}", experiment.name, experiment.about));
         let boots = request.runs.unwrap_or(experiment.boots);
         let text = match &built {
             Built::Module(module) if place == Place::Host => {

@@ -30,7 +30,7 @@ use crate::bench;
 use crate::cache::Cache;
 use crate::initramfs::Contents;
 use crate::lab::Lab;
-use crate::progress::Progress;
+use crate::progress::{print, Progress};
 use cell::Cell;
 use compile::Built;
 use trial::Trial;
@@ -46,11 +46,11 @@ pub fn run(
 ) -> Result<bool> {
     let start = Instant::now();
     let candidates = Candidates::make(cache, lab, given)?;
-    println!("{}", candidates.told());
+    print(&candidates.told());
     let verdict = judge(cache, lab, checkout, silence, &candidates)?;
     let word = if verdict.right { "right" } else { "WRONG" };
     let took = start.elapsed().as_secs_f32();
-    println!("\n{}\n{word}, in {took:.1} s", verdict.text);
+    print(&format!("\n{}\n{word}, in {took:.1} s", verdict.text));
     Ok(verdict.right)
 }
 
