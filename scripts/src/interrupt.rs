@@ -4,9 +4,12 @@
 //! that it started may run on, nobody may be kept waiting, and the next run must do what it is to do.
 
 use anyhow::{bail, ensure, Context, Result};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
 use nix::sys::signal::{kill, killpg, Signal};
+use nix::sys::wait::{waitpid, WaitPidFlag};
 use nix::unistd::Pid;
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -23,7 +26,7 @@ use crate::tally::Tally;
 const GONE: Duration = Duration::from_secs(20);
 
 /// How long a run may take that nobody ends.
-const WHOLE: Duration = Duration::from_secs(900);
+const WHOLE: Duration = Duration::from_secs(3600);
 
 /// The ways to end it; a key's signal goes to all in the terminal's foreground.
 const ENDS: [(Signal, bool); 4] = [
@@ -51,8 +54,6 @@ struct Tried<'a> {
     cache: &'a Path,
     checkout: &'a Path,
     kdir: Option<&'a Path>,
-    /// Processes that were there before it.
-    others: BTreeSet<i32>,
 }
 
 /// Ends each command `points` times and counts what came of it. The cache is given back for the time
@@ -71,7 +72,6 @@ pub fn check(
         cache: &dir,
         checkout,
         kdir: lab.own.then_some(lab.build.as_path()),
-        others: processes().into_iter().collect(),
     };
     let seen = tally.check("a process that is left is seen", tried.controls());
     if seen.is_none() {
@@ -190,12 +190,13 @@ impl Tried<'_> {
         Ok(())
     }
 
-    /// Waits until nothing runs that has to do with the cache, and its lock is free.
+    /// Waits until nothing runs that we or the tool started, and the lock is free.
     fn nothing_is_left(&self) -> Result<()> {
         let start = Instant::now();
         loop {
-            let left = self.left();
-            if left.is_empty() && self.is_free() {
+            let left = left();
+            // Twice: one that changes its parent meanwhile may be missed.
+            if left.is_empty() && self::left().is_empty() && self.is_free() {
                 return Ok(());
             }
             ensure!(
@@ -209,80 +210,35 @@ impl Tried<'_> {
         }
     }
 
-    /// Processes that came after us and have the cache in their words or open, or are in it.
-    fn left(&self) -> Vec<String> {
-        let cache = self.cache.as_os_str().to_string_lossy();
-        let new = processes()
-            .into_iter()
-            .filter(|pid| !self.others.contains(pid));
-        let has = |pid: &i32| {
-            let proc = PathBuf::from(format!("/proc/{pid}"));
-            let words = fs::read(proc.join("cmdline")).unwrap_or_default();
-            let open = fs::read_dir(proc.join("fd"))
-                .into_iter()
-                .flatten()
-                .flatten();
-            let links = ["cwd", "root", "exe"].map(|name| proc.join(name));
-            let mut links = links.into_iter().chain(open.map(|entry| entry.path()));
-            String::from_utf8_lossy(&words).contains(&*cache)
-                || links.any(|link| {
-                    let to = fs::read_link(link).unwrap_or_default();
-                    to.to_string_lossy().contains(&*cache)
-                })
-        };
-        let name = |pid: i32| {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            format!("{} ({pid})", name.trim())
-        };
-        new.filter(has).map(name).collect()
-    }
-
     /// Whether the lock can be taken, without waiting. It is given back.
     fn is_free(&self) -> bool {
         let file = File::open(self.cache.join("lock"));
-        file.is_ok_and(|file| nix::fcntl::Flock::lock(file, NOW).is_ok())
+        file.is_ok_and(|file| Flock::lock(file, NOW).is_ok())
     }
 
-    /// Fails unless what is looked for is seen where it was put: a process in the cache, one that has
-    /// a file of it open, one that names it, and a lock that is held.
+    /// Fails unless what is looked for is seen where it was put: a process whose parent is gone, and a
+    /// lock that is held.
     fn controls(&self) -> Result<()> {
+        adopt()?;
         self.nothing_is_left()?;
-        let (log, dir) = (File::create(self.log())?, self.cache.display().to_string());
-        let sleep = |words: &[&str]| {
-            let mut sleep = Command::new("sh");
-            sleep
-                .args(["-c", "sleep 60; :", "sh"])
-                .args(words)
-                .process_group(0);
-            sleep.current_dir("/").stdin(Stdio::null());
-            sleep
-        };
-        for (what, mut planted) in [
-            ("one in the cache", sleep(&[])),
-            ("one with a file open", sleep(&[])),
-            ("one that names it", sleep(&[&dir])),
-        ] {
-            match what {
-                "one in the cache" => drop(planted.current_dir(self.cache)),
-                "one with a file open" => drop(planted.stdout(log.try_clone()?)),
-                _ => {}
-            }
-            let mut child = planted.spawn()?;
-            let guard = stop::guard(child.id());
-            let seen = !self.left().is_empty();
-            guard.kill();
-            child.wait()?;
-            ensure!(seen, "{what} is not");
-        }
-        let held = File::open(self.cache.join("lock"))?;
-        let held = nix::fcntl::Flock::lock(held, NOW).map_err(|(_, e)| e)?;
-        ensure!(!self.is_free(), "a lock that is held is not");
+        let mut parent = Command::new("sh");
+        parent.args(["-c", "sleep 60 &"]).process_group(0);
+        let mut parent = parent.stdout(Stdio::null()).spawn()?;
+        let guard = stop::guard(parent.id());
+        parent.wait()?;
+        let seen = left();
+        guard.kill();
+        ensure!(seen.len() == 1, "a process without parent: {seen:?}");
+        self.nothing_is_left()?;
+        let held = Flock::lock(File::open(self.cache.join("lock"))?, NOW);
+        let held = held.map_err(|(_, e)| e)?;
+        ensure!(!self.is_free(), "a lock that is held is taken for free");
         drop(held);
         self.nothing_is_left()
     }
 }
 
-const NOW: nix::fcntl::FlockArg = nix::fcntl::FlockArg::LockExclusiveNonblock;
+const NOW: FlockArg = FlockArg::LockExclusiveNonblock;
 
 /// Waits for a process that should end.
 fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
@@ -300,10 +256,38 @@ fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
     }
 }
 
-/// All processes but this one.
-fn processes() -> Vec<i32> {
+/// Makes us the parent of every process below us whose own parent ends.
+fn adopt() -> Result<()> {
+    // SAFETY: a system call without pointers.
+    let done = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    Errno::result(done).map(drop).context("prctl")
+}
+
+/// The processes below us. Those that have ended are forgotten.
+fn left() -> Vec<String> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| *pid != std::process::id() as i32)
-        .collect()
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    // "PID (NAME) STATE PARENT ...", with anything in the name.
+    let read = |stat: String| -> Option<(i32, String, i32)> {
+        let (start, rest) = stat.rsplit_once(") ")?;
+        let mut words = rest.split(' ');
+        let (pid, name) = start.split_once(" (")?;
+        let (pid, ended) = (pid.parse().ok()?, words.next() == Some("Z"));
+        if ended {
+            // Only of our own children there is something to forget.
+            let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
+            return None;
+        }
+        Some((pid, format!("{name} ({pid})"), words.next()?.parse().ok()?))
+    };
+    let all: Vec<_> = stats.filter_map(read).collect();
+    let mut below = vec![std::process::id() as i32];
+    let mut names = Vec::new();
+    while let Some(parent) = below.pop() {
+        for (pid, name, _) in all.iter().filter(|(_, _, of)| *of == parent) {
+            below.push(*pid);
+            names.push(name.clone());
+        }
+    }
+    names
 }
