@@ -10,6 +10,7 @@ use std::process::Command;
 
 use super::mutant::{Id, Mutant};
 use crate::cache::Cache;
+use crate::halves;
 use crate::lab::Lab;
 use crate::log::Log;
 use crate::module;
@@ -77,7 +78,9 @@ impl Shop<'_> {
                 make.args(MASKS.map(name));
             }
             // Some are refused, and then make fails; what it built is what is there.
-            log.status(&mut make, &Progress::silent(), String::new)?;
+            halves::build(&self.out(), || {
+                log.status(&mut make, &Progress::silent(), String::new)
+            })?;
         }
         progress.done();
         Ok(())
@@ -116,7 +119,9 @@ impl Shop<'_> {
         let _ = fs::remove_file(self.out().join("repmov.o"));
         let folder = format!("modules-{number}");
         let mut make = self.make(&folder, mutants)?;
-        let made = log.run(make.arg("modules"), &Progress::silent());
+        let made = halves::build(&self.out(), || {
+            log.run(make.arg("modules"), &Progress::silent())
+        });
         Ok((made, objtool(&log.text(), mutants)))
     }
 
