@@ -13,7 +13,7 @@ REPMOV := '$(REPMOV_CACHE)/target/release/repmov'
 # Kbuild must not take ARCH=um, which is kunit's, for the module's.
 KBUILD = $(MAKE) -C '$(KDIR)' M='$(CURDIR)' ARCH=x86_64
 
-.PHONY: module modules run verify mutants time report table cmp rank reference readme check kunit setup shell tool kdir clean modules_install rust-analyzer help
+.PHONY: module modules run verify mutants time report table cmp rank reference readme check stress kunit setup shell tool kdir clean modules_install rust-analyzer help
 
 ifneq ($(KDIR),)
 module modules: kdir
@@ -25,6 +25,9 @@ endif
 
 run check setup: tool
 	@$(REPMOV) $@
+
+stress: tool
+	@$(REPMOV) stress $(if $(SHORT),--short) $(if $(SEED),--seed '$(SEED)')
 
 # What verify and time take: a patch, or a whole source.
 GIVEN = $(if $(PATCH),--patch '$(PATCH)') $(if $(ASM),--asm '$(ASM)') \
@@ -89,6 +92,7 @@ help:
 	@echo 'make reference         time all plans for the README; make readme'
 	@echo 'make check             run all tests'
 	@echo 'make mutants [EVERY=N] do the checks find what is wrong with mutants'
+	@echo 'make stress [SHORT=1] [SEED=]     mistreat the module in a debug kernel'
 	@echo 'make kunit [ARCH=um]   run the KUnit suites; or ARCH=x86_64'
 	@echo 'make module            build repmov.ko for the stock kernel'
 	@echo 'make KDIR=DIR          build repmov.ko in DIR with your tools'

@@ -83,6 +83,7 @@ pub fn machine(
         module: Some(module),
         guest: &checkout.join("scripts/guest"),
         plans,
+        more: &[],
     };
     let accel = kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?;
     machine_of(lab, accel, lab.image.clone(), initrd, &contents, silence)
@@ -102,6 +103,7 @@ pub fn machine_of(
         root: lab.root.clone(),
         qemu: lab.qemu.clone(),
         accel,
+        cpus: 1,
         kernel,
         initrd,
         silence,

@@ -53,6 +53,8 @@ pub struct Machine {
     /// Nothing runs it if the kernel is a process.
     pub qemu: PathBuf,
     pub accel: Accel,
+    /// Of a guest in QEMU.
+    pub cpus: u32,
     pub kernel: PathBuf,
     pub initrd: PathBuf,
     /// A guest that sends nothing for this long hangs.
@@ -170,7 +172,7 @@ impl Machine {
         let append = format!("console=ttyS0 panic=-1 {QUICK} {}", boot.words());
         let mut qemu = root.command(&self.qemu, cache.dir())?;
         qemu.args(["-nodefaults", "-no-reboot", "-display", "none"]);
-        qemu.args(["-m", "1024", "-cpu", "max"]);
+        qemu.args(["-m", "1024", "-cpu", "max", "-smp", &self.cpus.to_string()]);
         qemu.args(["-accel", self.accel.name()])
             .arg("-kernel")
             .arg(&self.kernel);
@@ -325,6 +327,7 @@ mod tests {
             root: Root::machine(),
             qemu,
             accel: Accel::Tcg,
+            cpus: 1,
             kernel: "kernel".into(),
             initrd: "initrd".into(),
             silence: Duration::from_secs(2),

@@ -2,7 +2,7 @@
 
 //! `repmov check`: everything, and each result counted.
 
-use anyhow::{bail, ensure, Result};
+use anyhow::{ensure, Result};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use crate::progress::{print, Progress};
 use crate::record;
 use crate::sections::Sections;
 use crate::setup::remove;
+use crate::stress;
 use crate::style;
 use crate::tally::Tally;
 use crate::timings;
@@ -67,6 +68,8 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Tall
     std::thread::scope(|scope| {
         scope.spawn(|| {
             kunits(cache, lab, checkout, &tally);
+            let short = ("short", stress::SEED);
+            stress::run(cache, lab, checkout, silence, short, &tally);
             timings::check(cache, lab, checkout, silence, &tally);
         });
         style::check(cache, lab, checkout, &tally);
@@ -112,10 +115,8 @@ fn kunits(cache: &Cache, lab: &Lab, checkout: &Path, tally: &Tally) {
             Ok(run) => {
                 tally.results(&what, &run.results);
                 if arch == Arch::X86 {
-                    let count = run.results.cases.len();
                     let what = format!("kunit x86_64 reports at least {RESULTS} results");
-                    let enough = if count < RESULTS { few(count) } else { Ok(()) };
-                    tally.check(&what, enough);
+                    tally.check(&what, enough(&run.results));
                 }
             }
             Err(e) => tally.fail(&what, &e),
@@ -123,8 +124,11 @@ fn kunits(cache: &Cache, lab: &Lab, checkout: &Path, tally: &Tally) {
     }
 }
 
-fn few(count: usize) -> Result<()> {
-    bail!("it reports {count}")
+/// Fails if these are fewer results than x86_64 must report.
+pub fn enough(results: &Results) -> Result<()> {
+    let count = results.cases.len();
+    ensure!(count >= RESULTS, "it reports {count}, not {RESULTS}");
+    Ok(())
 }
 
 /// All boots, two at a time.
@@ -243,7 +247,7 @@ fn judge(
 }
 
 /// Fails unless the guest's CPU has what was asked for.
-fn as_asked(info: &str, without: &[&str], its: bool, accel: Accel) -> Result<()> {
+pub fn as_asked(info: &str, without: &[&str], its: bool, accel: Accel) -> Result<()> {
     let line = |start: &str| {
         info.lines()
             .find_map(|line| line.strip_prefix(start))

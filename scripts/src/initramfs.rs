@@ -19,6 +19,8 @@ pub struct Contents<'a> {
     pub guest: &'a Path,
     /// Plans to be run, or words for the checks, one a line.
     pub plans: &'a str,
+    /// Further files, by their names there.
+    pub more: &'a [(&'a str, &'a Path)],
 }
 
 /// Writes the archive `to`.
@@ -28,6 +30,7 @@ pub fn write(to: &Path, contents: &Contents) -> Result<()> {
         module,
         guest,
         plans,
+        more,
     } = contents;
     let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
     let shell = read(busybox)?;
@@ -52,6 +55,9 @@ pub fn write(to: &Path, contents: &Contents) -> Result<()> {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             add(&mut archive, &format!("guest/{name}"), FILE, &read(&path)?);
         }
+    }
+    for (name, path) in *more {
+        add(&mut archive, name, FILE, &read(path)?);
     }
     add(&mut archive, "TRAILER!!!", 0, b"");
     fs::write(to, archive).with_context(|| format!("cannot write {}", to.display()))

@@ -29,6 +29,9 @@ pub enum Arch {
     /// A guest in QEMU.
     #[value(name = "x86_64")]
     X86,
+    /// The same with what finds more, and with the module as one: see [`crate::stress`].
+    #[value(skip)]
+    Debug,
 }
 
 impl Arch {
@@ -36,6 +39,7 @@ impl Arch {
         match self {
             Arch::Um => "um",
             Arch::X86 => "x86_64",
+            Arch::Debug => "debug",
         }
     }
 }
@@ -52,17 +56,27 @@ fn kunit_py(root: &Root, overlay: &Path, build: &Path, arch: Arch, verb: &str) -
     kunit.args([verb, "--kunitconfig=lib/repmov/kunit"]);
     kunit.arg(format!("--build_dir={}", build.display()));
     kunit.arg(jobs().replace("-j", "--jobs="));
-    kunit.arg(format!("--arch={}", arch.name()));
     match arch {
-        Arch::X86 => kunit.arg("--qemu_config=lib/repmov/kunit/qemu_x86_64.py"),
         // The way out for what an init measures.
-        Arch::Um => kunit.arg("--kconfig_add=CONFIG_HOSTFS=y"),
+        Arch::Um => kunit.args(["--arch=um", "--kconfig_add=CONFIG_HOSTFS=y"]),
+        Arch::X86 | Arch::Debug => kunit.args([
+            "--arch=x86_64",
+            "--qemu_config=lib/repmov/kunit/qemu_x86_64.py",
+        ]),
     };
+    if arch == Arch::Debug {
+        kunit.args([
+            "--kunitconfig=lib/repmov/kunit/debug.config",
+            "--kconfig_add=CONFIG_REPMOV=m",
+            // With Rust, KASAN takes clang: that of the toolchain root.
+            "--make_options=LLVM=-19",
+        ]);
+    }
     Ok(kunit)
 }
 
 /// Where the kernel of an architecture is built.
-fn build_dir(cache: &Cache, arch: Arch) -> PathBuf {
+pub fn build_dir(cache: &Cache, arch: Arch) -> PathBuf {
     cache.path(&format!("kunit-{}", arch.name()))
 }
 
@@ -82,7 +96,7 @@ pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, arch: Arch) -> Result<Pa
     }
     let kernel = match arch {
         Arch::Um => build.join("linux"),
-        Arch::X86 => build.join("arch/x86/boot/bzImage"),
+        Arch::X86 | Arch::Debug => build.join("arch/x86/boot/bzImage"),
     };
     ensure!(
         kernel.exists(),

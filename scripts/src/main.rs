@@ -46,6 +46,7 @@ mod sections;
 mod setup;
 mod show;
 mod stop;
+mod stress;
 mod style;
 mod svg;
 #[cfg(test)]
@@ -165,6 +166,15 @@ enum Action {
     /// End each command that often, at times spread over it, and let it run to its end after that
     #[command(hide = true)]
     Interrupt { points: u32 },
+    /// Mistreat the module in a kernel that finds more, and count what it stood
+    Stress {
+        /// As much of it as is part of check
+        #[arg(long)]
+        short: bool,
+        /// Of what is generated
+        #[arg(long, value_name = "N", default_value_t = stress::SEED)]
+        seed: u64,
+    },
     /// Run a command inside the toolchain root, in the current folder
     Exec {
         #[arg(required = true, trailing_var_arg = true)]
@@ -269,6 +279,12 @@ fn run(options: Options) -> Result<bool> {
         Action::Interrupt { points } => {
             let tally = tally::Tally::default();
             interrupt::check(cache, &lab, &checkout, (points, true), &tally);
+            Ok(tally.end())
+        }
+        Action::Stress { short, seed } => {
+            let tally = tally::Tally::default();
+            let form = if short { "short" } else { "full" };
+            stress::run(&cache, &lab, &checkout, silence, (form, seed), &tally);
             Ok(tally.end())
         }
         Action::Exec { words } => {

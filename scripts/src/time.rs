@@ -156,10 +156,11 @@ pub fn machine(
         module: None,
         guest: &checkout.join("scripts/guest"),
         plans: &plans,
+        more: &[],
     };
     let accel = match arch {
         Arch::Um => Accel::Um,
-        Arch::X86 => kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?,
+        Arch::X86 | Arch::Debug => kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)?,
     };
     bench::machine_of(lab, accel, kernel, initrd, &contents, silence)
 }

@@ -80,6 +80,7 @@ fn one(shop: &Shop, batch: &Batch, machine: &Machine, worker: usize) -> Result<V
                 module: Some(&batch.module),
                 guest: &guest,
                 plans: "",
+                more: &[],
             },
         };
         trial.run(cells.collect(), &Progress::silent())

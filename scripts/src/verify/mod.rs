@@ -83,6 +83,7 @@ fn judge(
             module: Some(&built.module),
             guest: &guest,
             plans: "",
+            more: &[],
         },
     };
     let states = both(|its| {
