@@ -6,7 +6,8 @@
 use core::ptr;
 
 use kernel::{
-    bindings,
+    bindings, current,
+    error::to_result,
     page::PAGE_SIZE,
     prelude::*,
     uaccess::{
@@ -65,9 +66,11 @@ impl Mapping {
     /// Pages behind which nothing is mapped.
     pub(crate) fn before_nothing(pages: usize) -> Result<Mapping> {
         let mut mapping = Self::map(None, pages + 1, true)?;
+        let last = mapping.address + pages * PAGE_SIZE;
+        // SAFETY: The last page is ours, and from here on nobody's. (Splitting a mapping takes
+        // memory.)
+        to_result(unsafe { bindings::vm_munmap(last, PAGE_SIZE) })?;
         mapping.len -= PAGE_SIZE;
-        // SAFETY: The last page is ours, and from here on nobody's.
-        unsafe { bindings::vm_munmap(mapping.address + mapping.len, PAGE_SIZE) };
         Ok(mapping)
     }
 
@@ -89,11 +92,21 @@ impl Mapping {
     }
 
     pub(crate) fn fill(&self, offset: usize, bytes: &[u8]) -> Result {
-        self.slice(offset, bytes.len()).writer().write_slice(bytes)
+        let mut writer = self.slice(offset, bytes.len()).writer();
+        writer.write_slice(bytes).map_err(|_| absent())
     }
 
     pub(crate) fn read(&self, offset: usize, bytes: &mut [u8]) -> Result {
-        self.slice(offset, bytes.len()).reader().read_slice(bytes)
+        let mut reader = self.slice(offset, bytes.len()).reader();
+        reader.read_slice(bytes).map_err(|_| absent())
+    }
+}
+
+/// Why a page of a mapping that is there does not come in.
+fn absent() -> Error {
+    match current!().signal_pending() {
+        true => EINTR,
+        false => ENOMEM,
     }
 }
 
