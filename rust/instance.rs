@@ -53,6 +53,11 @@ pub(crate) fn candidates() -> impl Iterator<Item = Instance> + Clone {
     all().filter(|i| i.kind() == Kind::Candidate)
 }
 
+/// The first instance of every suite, for the others.
+pub(crate) fn suites() -> impl Iterator<Item = Instance> + Clone {
+    candidates().filter(|i| i.entry() == 0)
+}
+
 /// The instances of one suite.
 pub(crate) fn suite(
     routine: &'static str,
@@ -227,28 +232,26 @@ pub(crate) struct Built;
 
 impl Known for Built {
     fn routine(&self, name: &str) -> bool {
-        candidates().any(|i| i.routine() == name)
+        suites().any(|i| i.routine() == name)
     }
 
     fn candidate(&self, routine: &str, name: &str) -> bool {
-        candidates().any(|i| i.routine() == routine && i.candidate() == name)
+        suites().any(|i| i.candidate() == name && i.routine() == routine)
     }
 
     fn is_base(&self, routine: &str, name: &str) -> bool {
-        let twins = all().filter(|i| i.kind() == Kind::Twin);
-        let mut twins = twins.filter(|i| i.routine() == routine);
-        twins.any(|i| i.candidate() == name)
+        let mut twins = all().filter(|i| i.kind() == Kind::Twin && i.entry() == 0);
+        twins.any(|i| i.candidate() == name && i.routine() == routine)
     }
 
     fn entry(&self, routine: &str, entry: u64) -> bool {
-        candidates().any(|i| i.routine() == routine && i.entry() as u64 == entry)
+        candidates().any(|i| i.entry() as u64 == entry && i.routine() == routine)
     }
 
     fn candidates(&self, routine: &str) -> u64 {
-        // One native instance at the first entry offset stands for each candidate.
-        let counts =
-            |i: &Instance| i.routine() == routine && i.mask() == Mask::Native && i.entry() == 0;
-        candidates().filter(counts).count() as u64
+        // One native instance stands for each candidate.
+        let counts = |i: &Instance| i.routine() == routine && i.mask() == Mask::Native;
+        suites().filter(counts).count() as u64
     }
 
     fn cpu(&self, cpu: u64) -> bool {

@@ -33,8 +33,11 @@ struct Form {
     stride: u64,
 }
 
+/// In a boot of their own, since they take as long as all the rest.
+const WRITES: u64 = 100_000;
+
 const FULL: Form = Form {
-    writes: 100_000,
+    writes: 500,
     reading: 60,
     kills: 200,
     loads: 1000,
@@ -57,11 +60,12 @@ fn main() -> ExitCode {
     match (&words[..], seed(&words)) {
         (["full", _], Some(seed)) => stress(&FULL, seed),
         (["short", _], Some(seed)) => stress(&SHORT, seed),
+        (["plans", _], Some(seed)) => writes(seed),
         (["control"], _) => control::run(),
         (["panic"], _) => control::panic(),
         (["child", verb, file], _) => return files::child(verb, file),
         _ => {
-            eprintln!("hostile: full SEED, short SEED, control or panic");
+            eprintln!("hostile: full SEED, short SEED, plans SEED, control or panic");
             return ExitCode::from(2);
         }
     }
@@ -71,6 +75,15 @@ fn main() -> ExitCode {
 
 fn seed(words: &[&str]) -> Option<u64> {
     words.get(1)?.parse().ok()
+}
+
+/// Nothing but writes to `plan`.
+fn writes(seed: u64) {
+    let mut report = Report::start(3);
+    report.say(&format!("seed {seed}"));
+    report.case("kunit_off", ordinary::no_suites);
+    report.case("plans", || plans::run(WRITES, seed));
+    report.case("kernel_log", log::clean);
 }
 
 /// Everything, with the kernel's log and its leaks judged at the end.
