@@ -25,7 +25,7 @@ const MARKS: [&str; 9] = [
 ];
 
 /// Bits of the kernel's taint that a finding sets: a bad page, a death, a warning, a lockup.
-const TAINTS: u64 = 1 << 5 | 1 << 7 | 1 << 9 | 1 << 14;
+const TAINTS: u64 = (1 << 5) | (1 << 7) | (1 << 9) | (1 << 14);
 
 /// The lines of the log from its start.
 pub fn lines() -> Outcome<Vec<String>> {
