@@ -6,13 +6,15 @@
 
 D=/sys/kernel/debug/repmov
 number=0
+ok=ok
 
 # Prints a result: 0 for a pass, what was tested, what was seen.
 result() {
 	number=$((number + 1))
-	[ "$1" = 0 ] && echo "ok $number $2" && return
-	echo "# $2: $3"
-	echo "not ok $number $2"
+	[ "$1" = 0 ] && echo "    ok $number $2" && return
+	ok="not ok"
+	echo "    # $2: $3"
+	echo "    not ok $number $2"
 }
 
 # The error of the last command that failed, in the kernel's words.
@@ -52,8 +54,11 @@ rows() {
 
 cd /
 mkdir -p /tmp
-echo "KTAP version 1"
-echo "1..58"
+echo "KTAP version 1
+1..1
+    KTAP version 1
+    # Subtest: knob
+    1..58"
 
 modes=$(stat -c '%a' $D/instances $D/plan $D/run $D/timings $D/verify $D/status | tr '\n' ' ')
 [ "$modes" = "400 600 200 400 600 400 " ]
@@ -197,3 +202,4 @@ result $? unload_while_a_file_is_open "$(cat /tmp/err)"
 exec 3<&-
 rmmod repmov 2> /tmp/err && [ ! -e $D ] && insmod /repmov.ko && [ "$(cat $D/status)" = idle ]
 result $? unload_and_load_again "$(cat /tmp/err)"
+echo "$ok 1 knob"

@@ -44,7 +44,7 @@ fn leaked() -> Outcome<String> {
 
 pub fn run() {
     let lkdtm = |what: &str| set_kernel_file(LKDTM, what);
-    let mut report = Report::start(9);
+    let mut report = Report::start("stress_control", 9);
     report.case("clean_at_first", log::clean);
     report.case("leak", leaked);
     // Before the others: lockdep looks no further once the kernel is tainted.
@@ -74,6 +74,7 @@ pub fn run() {
         Ok(_) => Err("all that, and the log is taken for clean".into()),
         Err(_) => Ok("it is said so".to_string()),
     });
+    report.end();
 }
 
 /// A warning where the kernel is to panic of one: whoever waits for the rest waits in vain.

@@ -19,15 +19,29 @@ impl Said for String {
     }
 }
 
+/// A suite. It is not whole without the line for it that comes last.
 pub struct Report {
+    suite: &'static str,
     number: u32,
+    failed: u32,
 }
 
 impl Report {
-    /// So many cases are to come.
-    pub fn start(cases: u32) -> Report {
-        println!("KTAP version 1\n1..{cases}");
-        Report { number: 0 }
+    /// So many cases of a suite are to come.
+    pub fn start(suite: &'static str, cases: u32) -> Report {
+        println!("KTAP version 1\n1..1\n    KTAP version 1");
+        println!("    # Subtest: {suite}\n    1..{cases}");
+        Report {
+            suite,
+            number: 0,
+            failed: 0,
+        }
+    }
+
+    /// All have come.
+    pub fn end(self) {
+        let ok = if self.failed == 0 { "ok" } else { "not ok" };
+        println!("{ok} 1 {}", self.suite);
     }
 
     pub fn say(&self, words: &str) {
@@ -48,8 +62,9 @@ impl Report {
             Ok(value) => ("ok", value.said(), Some(value)),
             Err(words) => ("not ok", words, None),
         };
+        self.failed += u32::from(value.is_none());
         self.say(&format!("{name}: {took:.1} s; {words}"));
-        println!("{ok} {} {name}", self.number);
+        println!("    {ok} {} {name}", self.number);
         value
     }
 }

@@ -79,16 +79,17 @@ fn seed(words: &[&str]) -> Option<u64> {
 
 /// Nothing but writes to `plan`.
 fn writes(seed: u64) {
-    let mut report = Report::start(3);
+    let mut report = Report::start("stress_plans", 3);
     report.say(&format!("seed {seed}"));
     report.case("kunit_off", ordinary::no_suites);
     report.case("plans", || plans::run(WRITES, seed));
     report.case("kernel_log", log::clean);
+    report.end();
 }
 
 /// Everything, with the kernel's log and its leaks judged at the end.
 fn stress(form: &Form, seed: u64) {
-    let mut report = Report::start(12);
+    let mut report = Report::start("stress", 12);
     report.say(&format!("seed {seed}"));
     report.case("kunit_off", ordinary::no_suites);
     let before = report.case("ordinary_before", ordinary::texts);
@@ -102,4 +103,5 @@ fn stress(form: &Form, seed: u64) {
     report.case("ordinary_after", || ordinary::same(before.as_ref()));
     report.case("no_leak", leaks::none);
     report.case("kernel_log", log::clean);
+    report.end();
 }
