@@ -10,7 +10,7 @@ use std::io;
 use crate::files::{self, set_kernel_file};
 use crate::kernel::{self, number, ENOMEM};
 use crate::ktap::{beat, must, Outcome};
-use crate::load::{MODULE, NAME};
+use crate::load::{self, MODULE};
 
 const NTH: &str = "/proc/thread-self/fail-nth";
 
@@ -101,7 +101,7 @@ pub fn run(stride: u64) -> Outcome<String> {
     };
 
     // Loading: all of it is there, or nothing.
-    kernel::unload(NAME).map_err(|e| format!("it does not unload: {e}"))?;
+    load::unload()?;
     walk(Walk {
         name: "load",
         act: &|| kernel::load(MODULE, "").map(|()| Vec::new()),
@@ -116,7 +116,7 @@ pub fn run(stride: u64) -> Outcome<String> {
             };
             must(holds, || format!("{count} of {all} files are there"))?;
             if result.is_ok() {
-                kernel::unload(NAME).map_err(|e| format!("it does not unload: {e}"))?;
+                load::unload()?;
             }
             Ok(())
         },
