@@ -61,6 +61,7 @@ mod verify;
 mod view;
 mod warning;
 mod whole;
+mod workers;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

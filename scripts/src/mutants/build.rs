@@ -59,9 +59,7 @@ impl Shop<'_> {
 
     /// The reference of a mutant.
     pub fn reference(&self, one: &Mutant, mask: &str) -> PathBuf {
-        self.out()
-            .join("asm/gen")
-            .join(format!("{}-{}-{mask}-ref.o", one.routine.name, one.name))
+        self.out().join(target(one, mask))
     }
 
     /// Builds the references of all, under every mask. Those that the assembler refuses have none.
@@ -74,8 +72,7 @@ impl Shop<'_> {
             let mut make = self.make(&folder, part)?;
             make.arg("--keep-going");
             for one in part {
-                let name = |mask| format!("asm/gen/{}-{}-{mask}-ref.o", one.routine.name, one.name);
-                make.args(MASKS.map(name));
+                make.args(MASKS.map(|mask| target(one, mask)));
             }
             // Some are refused, and then make fails; what it built is what is there.
             halves::build(&self.out(), || {
@@ -142,6 +139,11 @@ impl Shop<'_> {
         make.arg(format!("REPMOV_ONLY={}", names.join(" ")));
         Ok(make)
     }
+}
+
+/// What Kbuild calls the reference of a mutant.
+fn target(one: &Mutant, mask: &str) -> String {
+    format!("asm/gen/{}-{}-{mask}-ref.o", one.routine.name, one.name)
 }
 
 /// What a log has of objtool's words, by mutant: the first of each.

@@ -4,7 +4,6 @@
 
 use anyhow::{ensure, Result};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use super::build::{Batch, Shop};
@@ -16,6 +15,7 @@ use crate::initramfs::Contents;
 use crate::progress::Progress;
 use crate::verify::cell::{Cell, Outcome};
 use crate::verify::trial::Trial;
+use crate::workers;
 
 /// Checks that need a kernel. The others ran natively on the code that `patched_text` finds here.
 const NEEDED: [&str; 7] = [
@@ -35,30 +35,13 @@ pub fn run(shop: &Shop, batches: &[Batch], silence: Duration) -> Result<BTreeMap
     };
     let (cache, lab) = (shop.cache, shop.lab);
     let machine = bench::machine(cache, lab, shop.checkout, &first.module, "", silence)?;
-    let left = Mutex::new(batches.iter().enumerate());
-    let next = || left.lock().ok().and_then(|mut left| left.next());
     let progress = Progress::start("mutants, in guests");
-    let work = |worker: usize| -> Result<Vec<Cell>> {
-        let mut cells = Vec::new();
-        while let Some((number, batch)) = next() {
-            progress.say(&format!("module {number} of {}", batches.len()));
-            cells.extend(one(shop, batch, &machine, worker)?);
-        }
-        Ok(cells)
-    };
-    let mut cells = Vec::new();
-    std::thread::scope(|scope| -> Result<()> {
-        let running: Vec<_> = (0..2)
-            .map(|worker| scope.spawn(move || work(worker)))
-            .collect();
-        for worker in running {
-            let result = worker.join();
-            cells.extend(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(())
+    let cells = workers::each(2, batches, |worker, number, batch| {
+        progress.say(&format!("module {number} of {}", batches.len()));
+        one(shop, batch, &machine, worker)
     })?;
     progress.done();
-    fates(&cells)
+    fates(&cells.concat())
 }
 
 /// Tries one batch. What may be another mutant's doing is tried again, in a guest of its own.

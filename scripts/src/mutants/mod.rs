@@ -18,7 +18,6 @@ mod statement;
 mod table;
 
 use anyhow::{ensure, Result};
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +26,7 @@ pub use child::{run as child, Given};
 use crate::cache::Cache;
 use crate::lab::Lab;
 use crate::module;
+use crate::whole;
 use build::Shop;
 use equivalent::Equivalents;
 use fate::{Fate, How, Kill, Place};
@@ -89,7 +89,7 @@ pub fn tell(
     }
     let tried = fates(&shop, &pairs, silence)?;
     let log = cache.log_path("mutants.log");
-    fs::write(&log, table::log(&tried))?;
+    whole::put(&log, table::log(&tried))?;
     // What is whole must live, or being killed means nothing.
     let (wholes, tried) = tried.split_at(wholes.len());
     for (one, fate) in wholes {

@@ -40,6 +40,11 @@ pub struct Mutant {
 }
 
 impl Mutant {
+    /// Whether it is the candidate itself.
+    pub fn is_whole(&self) -> bool {
+        self.line == 0
+    }
+
     pub fn id(&self) -> Id {
         (self.routine.name, self.name.clone())
     }

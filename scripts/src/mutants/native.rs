@@ -3,12 +3,11 @@
 //! Mutants run natively, each in a process of its own (child.rs).
 
 use anyhow::{bail, Context, Result};
-use nix::libc;
 use nix::sys::signal::Signal;
+use std::collections::BTreeMap;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::build::Shop;
 use super::fate::{Fate, How, Kill, Place};
@@ -19,40 +18,28 @@ use crate::module;
 use crate::progress::Progress;
 use crate::stop;
 use crate::verify::cell::MASKS;
+use crate::workers;
 
 /// A mutant whose text differs from its candidate's only under some masks is run under these.
 pub fn run(shop: &Shop, all: &[(&Mutant, &Mutant)]) -> Result<Vec<Fate>> {
     let progress = Progress::start("mutants, natively");
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Fate)>> {
-        let mut fates = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Relaxed);
-            let Some((one, whole)) = all.get(i) else {
-                return Ok(fates);
-            };
-            progress.say(&format!("{i} of {}", all.len()));
-            let fate = fate(shop, one, whole).with_context(|| one.told())?;
-            fates.push((i, fate));
-        }
-    };
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let mut fates = Vec::new();
-    std::thread::scope(|scope| -> Result<()> {
-        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        for worker in running {
-            let result = worker.join();
-            fates.extend(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(())
+    let mut wholes = BTreeMap::new();
+    for (whole, _) in all.iter().filter(|(one, _)| one.is_whole()) {
+        let codes = MASKS.iter().map(|mask| code(&shop.reference(whole, mask)));
+        wholes.insert(whole.id(), codes.collect::<Result<Vec<_>>>()?);
+    }
+    let count = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let fates = workers::each(count, all, |_, at, (one, whole)| {
+        progress.say(&format!("{at} of {}", all.len()));
+        let codes = wholes.get(&whole.id()).context("no candidate of it")?;
+        fate(shop, one, codes).with_context(|| one.told())
     })?;
-    fates.sort_by_key(|(i, _)| *i);
     progress.done();
-    Ok(fates.into_iter().map(|(_, fate)| fate).collect())
+    Ok(fates)
 }
 
-/// What comes of one.
-fn fate(shop: &Shop, one: &Mutant, whole: &Mutant) -> Result<Fate> {
+/// What comes of one, whose candidate has such code under each mask.
+fn fate(shop: &Shop, one: &Mutant, whole: &[Vec<u8>]) -> Result<Fate> {
     let objects = MASKS.map(|mask| shop.reference(one, mask));
     if objects.iter().any(|object| !object.exists()) {
         return Ok(Fate::Refused);
@@ -63,9 +50,8 @@ fn fate(shop: &Shop, one: &Mutant, whole: &Mutant) -> Result<Fate> {
     command.arg("mutant").arg(one.routine.name);
     command.arg(module::out(shop.cache).join("asm/call.o"));
     let mut any = false;
-    for (mask, object) in MASKS.iter().zip(&objects) {
-        let same = code(object)? == code(&shop.reference(whole, mask))?;
-        if !same || one.name == whole.name {
+    for ((mask, object), whole) in MASKS.iter().zip(&objects).zip(whole) {
+        if one.is_whole() || code(object)? != *whole {
             let symbol = format!("repmov_{}_{}_{mask}_ref", one.routine.name, one.name);
             command.arg(mask).arg(object).arg(symbol);
             any = true;
@@ -99,16 +85,11 @@ fn judge(said: &str, status: ExitStatus) -> Fate {
     }
     let (head, found) = last.split_once(": ").unwrap_or((last, ""));
     let check = head.split(' ').next_back().unwrap_or_default().to_string();
-    let words = match status.signal().map(Signal::try_from) {
-        None => found.to_string(),
-        Some(Ok(Signal::SIGPROF)) => "it does not come back".into(),
-        Some(Ok(signal)) => format!("it ends by {signal}"),
-        Some(Err(_)) => "it ends by a signal".into(),
-    };
-    let how = match status.signal() {
-        None => How::Words,
-        Some(libc::SIGPROF) => How::Hang,
-        Some(_) => How::Crash,
+    let (how, words) = match status.signal().map(Signal::try_from) {
+        None => (How::Words, found.to_string()),
+        Some(Ok(Signal::SIGPROF)) => (How::Hang, "it does not come back".into()),
+        Some(Ok(signal)) => (How::Crash, format!("it ends by {signal}")),
+        Some(Err(_)) => (How::Crash, "it ends by a signal".into()),
     };
     Fate::Killed(Kill {
         place: Place::Process,
