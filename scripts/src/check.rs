@@ -90,7 +90,6 @@ pub fn run(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Tall
             Err(e) => tally.fail("boots of the stock kernel", &e),
         }
     });
-    timings::emulated(cache, lab, checkout, silence, &tally);
     tally
 }
 

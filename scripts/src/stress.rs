@@ -30,14 +30,13 @@ const LIMIT: Duration = Duration::from_secs(2 * 3600);
 /// How long the guest may say nothing while kmemleak scans, on a busy host.
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// Boot options of both boots: the whole log is kept, and a busy host is no finding, nor is there no
-/// clock then. With five levels of page tables the kernel forgets these for a moment while it looks
-/// at its CPU (7.3), and KASAN reports what an interrupt does meanwhile.
-const OPTIONS: [&str; 5] = [
+/// Boot options of all boots: the whole log is kept, and a busy host is no finding. With five levels
+/// of page tables the kernel forgets these for a moment while it looks at its CPU (7.3), and KASAN
+/// reports what an interrupt does meanwhile.
+const OPTIONS: [&str; 4] = [
     ITS,
     "log_buf_len=2M",
     "rcupdate.rcu_cpu_stall_timeout=200",
-    "tsc_early_khz=2600000",
     "no5lvl",
 ];
 

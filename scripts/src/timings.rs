@@ -13,7 +13,6 @@ use crate::contrast::Chosen;
 use crate::experiment::Experiment;
 use crate::lab::Lab;
 use crate::pool::pools;
-use crate::progress::print;
 use crate::readme;
 use crate::record::{parts, File};
 use crate::report;
@@ -22,13 +21,7 @@ use crate::tally::Tally;
 use crate::tell;
 use crate::time::{self, Place};
 
-/// What the module says of a kernel that could not tell how fast its TSC is, as now and then one
-/// that is emulated cannot.
-const NO_CLOCK: &str = "no clock is fine enough";
-/// How often it is booted for that.
-const TRIES: usize = 5;
-
-/// Runs every experiment once, natively.
+/// Runs every experiment once, natively, and the default set once emulated.
 pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration, tally: &Tally) {
     tally.check(
         "the README's tables and pictures are those of the records",
@@ -57,35 +50,21 @@ pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration, tally
         let told = once(experiment).and_then(|text| tells(cache, &experiment.name, text, true));
         tally.check(&format!("experiment {} on um", experiment.name), told);
     }
+    tally.check(
+        "default plans on kunit x86_64, not told if emulated",
+        emulated(cache, lab, checkout, silence),
+    );
 }
 
-/// Runs the default set in the emulated KUnit kernel, whose times must not be believed. To be
-/// called while nothing else runs: on a busy machine that kernel finds no clock.
-pub fn emulated(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration, tally: &Tally) {
-    if lab.own {
-        return;
-    }
-    let once = || {
-        let (default, place) = (Experiment::default_set(), Place::Kunit);
-        let built = time::build(cache, lab, checkout, place)?;
-        let machine = time::machine(cache, lab, checkout, &built, &default, silence)?;
-        time::measure(cache, checkout, place, &machine, &default, 1)
-    };
-    let mut text = once();
-    for _ in 1..TRIES {
-        if text
-            .as_ref()
-            .is_err_and(|e| format!("{e:#}").contains(NO_CLOCK))
-        {
-            print("an emulated kernel that finds no clock: once more");
-            text = once();
-        }
-    }
-    let told = text.and_then(|text| {
-        let emulated = text.contains("# emulated: yes");
-        tells(cache, "default-kunit", text, !emulated)
-    });
-    tally.check("default plans on kunit x86_64, not told if emulated", told);
+/// Runs the default set in the KUnit kernel for x86_64. Its times must not be believed if it is
+/// emulated.
+fn emulated(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Result<()> {
+    let (default, place) = (Experiment::default_set(), Place::Kunit);
+    let built = time::build(cache, lab, checkout, place)?;
+    let machine = time::machine(cache, lab, checkout, &built, &default, silence)?;
+    let text = time::measure(cache, checkout, place, &machine, &default, 1)?;
+    let believed = !text.contains("# emulated: yes");
+    tells(cache, "default-kunit", text, believed)
 }
 
 /// Fails unless a record can be read, has its A/A pairs, and is told in the width of a commit
