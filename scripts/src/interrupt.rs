@@ -44,7 +44,7 @@ const CASES: [(&str, f32, i32); 8] = [
     ("run", 6.0, 0),
     ("kunit --arch um", 4.0, 0),
     ("time --lab um --plan seed-4k --runs 1 --out OUT", 3.0, 0),
-    ("report results/reference/aa.tsv -o OUT", 0.3, 0),
+    ("report results/reference/aa.tsv -o OUT", 0.05, 0),
     ("readme --check", 0.3, 0),
 ];
 
