@@ -26,6 +26,7 @@ use crate::style;
 use crate::tally::Tally;
 use crate::timings;
 use crate::verify;
+use crate::workers;
 
 /// KUnit results that x86_64 must report at least.
 const RESULTS: usize = 90;
@@ -132,45 +133,34 @@ pub fn enough(results: &Results) -> Result<()> {
 
 /// All boots, two at a time.
 fn boots(cache: &Cache, lab: &Lab, checkout: &Path, machine: &Machine, tally: &Tally) {
-    let left = std::sync::Mutex::new(BOOTS.iter());
-    let next = || left.lock().ok().and_then(|mut left| left.next());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(&(name, without, its)) = next() {
-                    let full = name == BOOTS[0].0;
-                    // The others show what native is there; its text is that of the forced
-                    // instance, which the first boot and KUnit put through the full sweeps.
-                    let mut jobs = vec!["info", if full { "verify" } else { "quick" }];
-                    if full {
-                        jobs.extend(["instances", "plans"]);
-                        let knob = checkout.join("scripts/guest/knob.sh").exists();
-                        jobs.extend(knob.then_some("knob"));
-                    }
-                    let what = format!("stock kernel, {name}");
-                    let progress = Progress::start(&what);
-                    match boot(cache, machine, name, without, its, &jobs, &progress) {
-                        Ok(sent) => {
-                            progress.done();
-                            judge(
-                                cache,
-                                lab,
-                                machine,
-                                (name, without, its),
-                                &jobs,
-                                &sent,
-                                tally,
-                            );
-                        }
-                        Err(e) => {
-                            progress.fail("failed");
-                            tally.fail(&what, &e);
-                        }
-                    }
-                }
-            });
+    let one = |_, _, &(name, without, its): &_| {
+        let full = name == BOOTS[0].0;
+        // The others show what native is there; its text is that of the forced instance, which the
+        // first boot and KUnit put through the full sweeps.
+        let mut jobs = vec!["info", if full { "verify" } else { "quick" }];
+        if full {
+            jobs.extend(["instances", "plans"]);
+            let knob = checkout.join("scripts/guest/knob.sh").exists();
+            jobs.extend(knob.then_some("knob"));
         }
-    });
+        let what = format!("stock kernel, {name}");
+        let progress = Progress::start(&what);
+        match boot(cache, machine, name, without, its, &jobs, &progress) {
+            Ok(sent) => {
+                progress.done();
+                let asked = (name, without, its);
+                judge(cache, lab, machine, asked, &jobs, &sent, tally);
+            }
+            Err(e) => {
+                progress.fail("failed");
+                tally.fail(&what, &e);
+            }
+        }
+        Ok(())
+    };
+    if let Err(e) = workers::each(2, &BOOTS, one) {
+        tally.fail("boots of the stock kernel", &e);
+    }
 }
 
 fn boot(

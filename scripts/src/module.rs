@@ -3,6 +3,7 @@
 //! Building the module.
 
 use anyhow::{ensure, Result};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -49,6 +50,22 @@ pub fn make_into(lab: &Lab, checkout: &Path, out: &Path) -> Result<Command> {
     if let Some(extra) = &lab.extra {
         make.arg(format!("REPMOV_EXTRA={}", extra.display()));
     }
+    Ok(make)
+}
+
+/// The same for a module of some candidates alone, from the sources in `folder`. It is linked, and
+/// objtool speaks, even if nothing is new.
+pub fn make_only(
+    lab: &Lab,
+    checkout: &Path,
+    out: &Path,
+    folder: &Path,
+    names: &[&str],
+) -> Result<Command> {
+    let _ = fs::remove_file(out.join("repmov.o"));
+    let mut make = make_into(lab, checkout, out)?;
+    make.arg(format!("REPMOV_EXTRA={}", folder.display()));
+    make.arg(format!("REPMOV_ONLY={}", names.join(" ")));
     Ok(make)
 }
 

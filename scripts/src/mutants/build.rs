@@ -113,7 +113,6 @@ impl Shop<'_> {
     fn module(&self, number: usize, mutants: &[Mutant]) -> Result<(Result<()>, Objtool)> {
         ensure!(!mutants.is_empty(), "objtool refuses all of {number}");
         let log = Log::create(self.cache, "mutants-module")?;
-        let _ = fs::remove_file(self.out().join("repmov.o"));
         let folder = format!("modules-{number}");
         let mut make = self.make(&folder, mutants)?;
         let made = halves::build(&self.out(), || {
@@ -134,10 +133,7 @@ impl Shop<'_> {
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         let names: Vec<_> = mutants.iter().map(|one| one.name.as_str()).collect();
-        let mut make = module::make_into(self.lab, self.checkout, &self.out())?;
-        make.arg(format!("REPMOV_EXTRA={}", folder.display()));
-        make.arg(format!("REPMOV_ONLY={}", names.join(" ")));
-        Ok(make)
+        module::make_only(self.lab, self.checkout, &self.out(), &folder, &names)
     }
 }
 

@@ -119,18 +119,25 @@ const CHECKS: [(&str, Check); 5] = [
         abi::return_value(routine, src, dst)
     }),
     ("every_length", |routine, src, dst| {
-        let mut buffers = Buffers::new(src, dst).expect("buffers of that size");
-        buffers.every_length(routine, Depth::Full).map(drop)
+        buffers(src, dst)
+            .every_length(routine, Depth::Full)
+            .map(drop)
     }),
     ("every_alignment", |routine, src, dst| {
-        let mut buffers = Buffers::new(src, dst).expect("buffers of that size");
-        buffers.every_alignment(routine, Depth::Full).map(drop)
+        buffers(src, dst)
+            .every_alignment(routine, Depth::Full)
+            .map(drop)
     }),
     ("guard_pages", |routine, src, dst| {
-        let mut buffers = Buffers::new(src, dst).expect("buffers of that size");
-        buffers.up_to_the_guards(routine, Depth::Full).map(drop)
+        buffers(src, dst)
+            .up_to_the_guards(routine, Depth::Full)
+            .map(drop)
     }),
 ];
+
+fn buffers<'a>(src: &'a mut [u8], dst: &'a mut [u8]) -> Buffers<'a> {
+    Buffers::new(src, dst).expect("buffers of that size")
+}
 
 /// Pages of our own.
 fn pages(length: usize) -> Result<NonNull<u8>> {

@@ -4,7 +4,6 @@
 
 use anyhow::{anyhow, ensure, Error, Result};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::candidate::{Candidate, Candidates};
@@ -33,13 +32,10 @@ pub fn out(cache: &Cache) -> PathBuf {
 pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates) -> Result<Built> {
     let progress = Progress::start("module");
     let out = out(cache);
-    // So that it is linked, and objtool speaks, even if nothing is new.
-    let _ = fs::remove_file(out.join("repmov.o"));
     let log = Log::create(cache, "verify-module")?;
-    let mut make = module::make_into(lab, checkout, &out)?;
-    make.arg(format!("REPMOV_EXTRA={}", candidates.folder.display()));
-    make.arg(format!("REPMOV_ONLY={}", candidates.name))
-        .arg("modules");
+    let (folder, name) = (&candidates.folder, candidates.name);
+    let mut make = module::make_only(lab, checkout, &out, folder, &[name])?;
+    make.arg("modules");
     let made = halves::build(&out, || log.run(&mut make, &progress));
     for one in &candidates.all {
         if let Err(e) = defines_its_routine(lab, &out, one, candidates.name) {
