@@ -102,13 +102,10 @@ pub fn tell(
         );
     }
     let mut wrong = table::wrong(tried, &known);
-    if nth <= 1 {
-        let keys: Vec<_> = tried.iter().map(|(one, _)| &one.key).collect();
-        let stale = known.stale(&keys);
-        wrong.extend(
-            stale.map(|key| format!("scripts/equivalent: no such mutant: {}", key.join("|"))),
-        );
-    }
+    let all: Vec<Mutant> = origins.iter().flat_map(|one| one.mutants(1)).collect();
+    let keys: Vec<_> = all.iter().map(|one| &one.key).collect();
+    let stale = known.stale(&keys);
+    wrong.extend(stale.map(|key| format!("scripts/equivalent: no such mutant: {}", key.join("|"))));
     let refused = |tried: &&Tried| tried.1 == Fate::Refused;
     let refused = tried.iter().filter(refused).count();
     let mut tables = table::operators(tried, &known) + "\n" + &table::checks(tried);
