@@ -3,8 +3,9 @@
 //! The lab `host`: the module in the kernel of this machine.
 
 use anyhow::{bail, ensure, Context, Result};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -12,7 +13,8 @@ use crate::experiment::Experiment;
 use crate::lab::Lab;
 use crate::log::tool;
 use crate::origin;
-use crate::progress::Progress;
+use crate::progress::{print, Progress};
+use crate::stop;
 use crate::time;
 
 /// The module's files.
@@ -23,7 +25,13 @@ struct Loaded;
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        let _ = Command::new("rmmod").arg("repmov").status();
+        let done = Command::new("rmmod")
+            .arg("repmov")
+            .process_group(0)
+            .status();
+        if !done.is_ok_and(|status| status.success()) {
+            print("rmmod fails: the module stays loaded");
+        }
     }
 }
 
@@ -44,7 +52,12 @@ pub fn measure(
     );
     ensure!(yes || agreed(module)?, "not loaded: nothing was changed");
     tool("insmod")?;
-    let status = Command::new("insmod").arg(module).status()?;
+    // Dropped after the module is unloaded.
+    let gentle = stop::gently();
+    let status = Command::new("insmod")
+        .arg(module)
+        .process_group(0)
+        .status()?;
     ensure!(
         status.success(),
         "insmod refuses the module ({status}): see dmesg"
@@ -57,6 +70,7 @@ pub fn measure(
     let mut text = String::new();
     let progress = Progress::start(&experiment.name);
     for plan in &experiment.plans {
+        ensure!(!gentle.asked(), "ended by a signal");
         progress.say(plan);
         text += &one(plan)?;
     }
@@ -74,7 +88,9 @@ fn one(plan: &str) -> Result<String> {
         format!("{plan}: {}", status.trim())
     };
     fs::write(knob.join("plan"), plan).with_context(failed)?;
-    fs::write(knob.join("run"), "1").with_context(failed)?;
+    // Not again if a signal comes, as fs::write() would.
+    let mut run = File::options().write(true).open(knob.join("run"))?;
+    run.write(b"1").with_context(failed)?;
     fs::read_to_string(knob.join("timings")).with_context(failed)
 }
 

@@ -5,10 +5,16 @@
 use nix::libc;
 use nix::sys::signal::{sigaction, SaFlags, SigAction, SigHandler, SigSet, Signal};
 use std::io::{Error, Result};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Process groups that run on our behalf; 0 is a free place.
 static GROUPS: [AtomicI32; 32] = [const { AtomicI32::new(0) }; 32];
+
+/// The thread that has something to put back before we end, as pthread_self() tells it; or 0.
+static GENTLE: AtomicU64 = AtomicU64::new(0);
+
+/// The signal that asked that thread to end; or 0.
+static ASKED: AtomicI32 = AtomicI32::new(0);
 
 /// A process group that is ended with us while this value lives.
 pub struct Guard(usize);
@@ -17,6 +23,17 @@ pub struct Guard(usize);
 /// whoever started us has SIGHUP ignored, as nohup does, it stays so.
 pub fn install() -> nix::Result<()> {
     extern "C" fn stop(signal: libc::c_int) {
+        // SAFETY: takes nothing, and may be called by a signal handler.
+        let here = unsafe { libc::pthread_self() };
+        match GENTLE.load(Ordering::Relaxed) {
+            0 => {}
+            thread if thread == here => return ASKED.store(signal, Ordering::Relaxed),
+            thread => {
+                // SAFETY: the thread is there as long as it is named, and this may be called.
+                unsafe { libc::pthread_kill(thread, signal) };
+                return;
+            }
+        }
         for group in &GROUPS {
             let group = group.load(Ordering::Relaxed);
             if group > 0 {
@@ -41,6 +58,37 @@ pub fn install() -> nix::Result<()> {
         }
     }
     Ok(())
+}
+
+/// While this value lives, a signal only interrupts the system call that its thread is in. When it is
+/// dropped, what else the thread held being dropped already, that signal ends us.
+pub struct Gentle;
+
+/// Makes the calling thread one that has something to put back.
+pub fn gently() -> Gentle {
+    // SAFETY: takes nothing.
+    GENTLE.store(unsafe { libc::pthread_self() }, Ordering::Relaxed);
+    Gentle
+}
+
+impl Gentle {
+    /// Whether a signal came.
+    pub fn asked(&self) -> bool {
+        ASKED.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Drop for Gentle {
+    fn drop(&mut self) {
+        GENTLE.store(0, Ordering::Relaxed);
+        match ASKED.swap(0, Ordering::Relaxed) {
+            0 => {}
+            signal => {
+                eprintln!("\nstopped");
+                std::process::exit(128 + signal)
+            }
+        }
+    }
 }
 
 /// Has process group `group` ended with us.
@@ -93,6 +141,20 @@ mod tests {
     use super::*;
     use std::os::unix::process::CommandExt;
     use std::process::{id, Command};
+
+    #[test]
+    fn a_signal_waits_for_what_is_put_back() {
+        install().unwrap();
+        let gentle = gently();
+        assert!(!gentle.asked());
+        // Sent to whatever thread: it is ours that learns of it.
+        // SAFETY: a system call without pointers.
+        unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+        while !gentle.asked() {
+            std::thread::yield_now();
+        }
+        ASKED.store(0, Ordering::Relaxed);
+    }
 
     #[test]
     fn a_command_whose_parent_is_gone_does_not_start() {
