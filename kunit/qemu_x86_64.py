@@ -62,5 +62,7 @@ CONFIG_HPET_TIMER=y
 ''',
     qemu_arch='x86_64',
     kernel_path='arch/x86/boot/bzImage',
-    kernel_command_line='console=ttyS0 panic=-1',
+    # The timer is there, but on a busy machine it does not come in time for the
+    # kernel, which then panics.
+    kernel_command_line='console=ttyS0 panic=-1 no_timer_check',
     extra_qemu_params=['-cpu', 'max'])
