@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::mutant::{Id, Mutant};
-use crate::cache::Cache;
-use crate::halves;
+use crate::lab::cache::Cache;
+use crate::lab::kbuild;
+use crate::lab::stale;
 use crate::lab::Lab;
-use crate::log::Log;
-use crate::module;
-use crate::progress::Progress;
-use crate::setup::remove;
+use crate::os::files::remove;
+use crate::os::progress::Progress;
 use crate::verify::cell::MASKS;
 use crate::verify::compile::{self, Finding};
 
@@ -65,7 +64,7 @@ impl Shop<'_> {
     /// Builds the references of all, under every mask. Those that the assembler refuses have none.
     pub fn references(&self, all: &[Mutant]) -> Result<()> {
         let progress = Progress::start("references of mutants");
-        let log = Log::create(self.cache, "mutants-references")?;
+        let log = self.cache.log("mutants-references")?;
         for (number, part) in all.chunks(AT_ONCE).enumerate() {
             progress.say(&format!("{} of {}", number * AT_ONCE, all.len()));
             let folder = format!("references-{number}");
@@ -75,7 +74,7 @@ impl Shop<'_> {
                 make.args(MASKS.map(|mask| target(one, mask)));
             }
             // Some are refused, and then make fails; what it built is what is there.
-            halves::build(&self.out(), || {
+            stale::build(&self.out(), || {
                 log.status(&mut make, &Progress::silent(), String::new)
             })?;
         }
@@ -112,10 +111,10 @@ impl Shop<'_> {
     /// Builds one module, and what objtool says whether that succeeds or not.
     fn module(&self, number: usize, mutants: &[Mutant]) -> Result<(Result<()>, Objtool)> {
         ensure!(!mutants.is_empty(), "objtool refuses all of {number}");
-        let log = Log::create(self.cache, "mutants-module")?;
+        let log = self.cache.log("mutants-module")?;
         let folder = format!("modules-{number}");
         let mut make = self.make(&folder, mutants)?;
-        let made = halves::build(&self.out(), || {
+        let made = stale::build(&self.out(), || {
             log.run(make.arg("modules"), &Progress::silent())
         });
         Ok((made, objtool(&log.text(), mutants)))
@@ -133,7 +132,7 @@ impl Shop<'_> {
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         let names: Vec<_> = mutants.iter().map(|one| one.name.as_str()).collect();
-        module::make_only(self.lab, self.checkout, &self.out(), &folder, &names)
+        kbuild::make_only(self.lab, self.checkout, &self.out(), &folder, &names)
     }
 }
 

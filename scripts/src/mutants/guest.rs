@@ -9,13 +9,13 @@ use std::time::Duration;
 use super::build::{Batch, Shop};
 use super::fate::{Fate, How, Kill, Place};
 use super::mutant::{Id, Mutant};
-use crate::bench;
-use crate::boot::Machine;
-use crate::initramfs::Contents;
-use crate::progress::Progress;
+use crate::guest::initramfs::Contents;
+use crate::guest::machine;
+use crate::guest::machine::Machine;
+use crate::os::parallel;
+use crate::os::progress::Progress;
 use crate::verify::cell::{Cell, Outcome};
 use crate::verify::trial::Trial;
-use crate::workers;
 
 /// Checks that need a kernel. The others ran natively on the code that `patched_text` finds here.
 const NEEDED: [&str; 7] = [
@@ -34,9 +34,9 @@ pub fn run(shop: &Shop, batches: &[Batch], silence: Duration) -> Result<BTreeMap
         return Ok(BTreeMap::new());
     };
     let (cache, lab) = (shop.cache, shop.lab);
-    let machine = bench::machine(cache, lab, shop.checkout, &first.module, "", silence)?;
+    let machine = machine::stock(cache, lab, shop.checkout, &first.module, "", silence)?;
     let progress = Progress::start("mutants, in guests");
-    let cells = workers::each(2, batches, |worker, number, batch| {
+    let cells = parallel::each(2, batches, |worker, number, batch| {
         progress.say(&format!("module {number} of {}", batches.len()));
         one(shop, batch, &machine, worker)
     })?;
@@ -126,7 +126,7 @@ fn untried(cell: &Cell) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::Routine;
+    use crate::patch::routine::Routine;
 
     fn cells(outcomes: &[Option<Outcome>]) -> Vec<Cell> {
         let all = Cell::all(Routine::named("memcpy").unwrap(), "orign001").into_iter();

@@ -23,10 +23,10 @@ use std::time::Duration;
 
 pub use child::{run as child, Given};
 
-use crate::cache::Cache;
+use crate::lab::cache::Cache;
+use crate::lab::kbuild;
 use crate::lab::Lab;
-use crate::module;
-use crate::whole;
+use crate::os::atomic;
 use build::Shop;
 use equivalent::Equivalents;
 use fate::{Fate, How, Kill, Place};
@@ -56,7 +56,7 @@ pub fn run(
     silence: Duration,
     nth: usize,
 ) -> Result<bool> {
-    module::build(cache, lab, checkout)?;
+    kbuild::build(cache, lab, checkout)?;
     let told = tell(cache, lab, checkout, silence, nth)?;
     println!("{}", told.tables);
     for words in &told.wrong {
@@ -89,7 +89,7 @@ pub fn tell(
     }
     let tried = fates(&shop, &pairs, silence)?;
     let log = cache.log_path("mutants.log");
-    whole::put(&log, table::log(&tried))?;
+    atomic::put(&log, table::log(&tried))?;
     // What is whole must live, or being killed means nothing.
     let (wholes, tried) = tried.split_at(wholes.len());
     for (one, fate) in wholes {

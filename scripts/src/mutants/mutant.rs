@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::operator::{changes, mnemonic};
 use super::statement::{statements, Kind, Statement};
-use crate::verify::Routine;
+use crate::patch::routine::Routine;
 
 /// A candidate whose source is mutated.
 pub struct Origin {

@@ -13,12 +13,12 @@ use super::build::Shop;
 use super::fate::{Fate, How, Kill, Place};
 use super::image::Image;
 use super::mutant::Mutant;
-use crate::log::cannot_start;
-use crate::module;
-use crate::progress::Progress;
-use crate::stop;
+use crate::lab::kbuild;
+use crate::os::command::cannot_start;
+use crate::os::parallel;
+use crate::os::progress::Progress;
+use crate::os::signals;
 use crate::verify::cell::MASKS;
-use crate::workers;
 
 /// A mutant whose text differs from its candidate's only under some masks is run under these.
 pub fn run(shop: &Shop, all: &[(&Mutant, &Mutant)]) -> Result<Vec<Fate>> {
@@ -29,7 +29,7 @@ pub fn run(shop: &Shop, all: &[(&Mutant, &Mutant)]) -> Result<Vec<Fate>> {
         wholes.insert(whole.id(), codes.collect::<Result<Vec<_>>>()?);
     }
     let count = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let fates = workers::each(count, all, |_, at, (one, whole)| {
+    let fates = parallel::each(count, all, |_, at, (one, whole)| {
         progress.say(&format!("{at} of {}", all.len()));
         let codes = wholes.get(&whole.id()).context("no candidate of it")?;
         fate(shop, one, codes).with_context(|| one.told())
@@ -48,7 +48,7 @@ fn fate(shop: &Shop, one: &Mutant, whole: &[Vec<u8>]) -> Result<Fate> {
     let mut command = Command::new(exe);
     command.stdin(Stdio::null()).process_group(0);
     command.arg("mutant").arg(one.routine.name);
-    command.arg(module::out(shop.cache).join("asm/call.o"));
+    command.arg(kbuild::out(shop.cache).join("asm/call.o"));
     let mut any = false;
     for ((mask, object), whole) in MASKS.iter().zip(&objects).zip(whole) {
         if one.is_whole() || code(object)? != *whole {
@@ -62,7 +62,7 @@ fn fate(shop: &Shop, one: &Mutant, whole: &[Vec<u8>]) -> Result<Fate> {
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|e| cannot_start(&command, e))?;
-    let _guard = stop::guard(child.id());
+    let _guard = signals::guard(child.id());
     let ended = child.wait_with_output()?;
     let said = String::from_utf8_lossy(&ended.stdout);
     if !said.starts_with("loaded") {

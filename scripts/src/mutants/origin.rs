@@ -7,10 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use super::mutant::Origin;
-use crate::cache::Cache;
+use crate::lab::cache::Cache;
+use crate::lab::kbuild;
 use crate::lab::Lab;
-use crate::module;
-use crate::verify::{Routine, ROUTINES};
+use crate::patch::routine::{Routine, ROUTINES};
 
 /// All of them. The module must have been built, since that applies the patches.
 pub fn origins(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<Vec<Origin>> {
@@ -28,7 +28,7 @@ pub fn origins(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<Vec<Origin>>
         }
         for (name, is_patch) in names(&checkout.join("asm").join(routine.name))? {
             let folder = match is_patch {
-                true => module::out(cache).join("asm/gen"),
+                true => kbuild::out(cache).join("asm/gen"),
                 false => checkout.join("asm"),
             };
             let text = read(&folder.join(routine.name).join(format!("{name}.S")))?;

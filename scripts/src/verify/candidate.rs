@@ -6,14 +6,14 @@ use anyhow::{bail, ensure, Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::apply::{apply, Source};
-use super::given::{self, Given, Kind};
-use super::mail;
-use super::routine::Routine;
-use super::series::Series;
-use crate::cache::Cache;
+use crate::lab::cache::Cache;
 use crate::lab::Lab;
-use crate::setup::remove;
+use crate::os::files::remove;
+use crate::patch::apply::{apply, Source};
+use crate::patch::mail;
+use crate::patch::routine::Routine;
+use crate::patch::series::Series;
+use crate::verify::given::{self, Given, Kind};
 
 /// A candidate of a routine.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Candidates {
 
     /// Writes what is not there yet, so that nothing is assembled again that is the same.
     fn write(&self) -> Result<()> {
-        for routine in &super::routine::ROUTINES {
+        for routine in &crate::patch::routine::ROUTINES {
             let folder = self.folder.join(routine.name);
             let wanted = self.all.iter().find(|one| one.routine == routine);
             let Some(one) = wanted else {

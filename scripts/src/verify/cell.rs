@@ -2,9 +2,9 @@
 
 //! One check of one routine under one mask, and what came of it.
 
-use crate::ktap;
+use crate::guest::ktap;
 
-use super::routine::Routine;
+use crate::patch::routine::Routine;
 
 /// The masks of the module that are forced.
 pub const MASKS: [&str; 4] = ["e0f0", "e0f1", "e1f0", "e1f1"];

@@ -6,13 +6,12 @@ use anyhow::{anyhow, ensure, Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, Candidates};
-use crate::cache::Cache;
-use crate::halves;
+use crate::lab::cache::Cache;
+use crate::lab::kbuild;
+use crate::lab::stale;
 use crate::lab::Lab;
-use crate::log::Log;
-use crate::module;
-use crate::progress::Progress;
+use crate::os::progress::Progress;
+use crate::verify::candidate::{Candidate, Candidates};
 
 /// A module that was built.
 pub struct Built {
@@ -32,11 +31,11 @@ pub fn out(cache: &Cache) -> PathBuf {
 pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates) -> Result<Built> {
     let progress = Progress::start("module");
     let out = out(cache);
-    let log = Log::create(cache, "verify-module")?;
+    let log = cache.log("verify-module")?;
     let (folder, name) = (&candidates.folder, candidates.name);
-    let mut make = module::make_only(lab, checkout, &out, folder, &[name])?;
+    let mut make = kbuild::make_only(lab, checkout, &out, folder, &[name])?;
     make.arg("modules");
-    let made = halves::build(&out, || log.run(&mut make, &progress));
+    let made = stale::build(&out, || log.run(&mut make, &progress));
     for one in &candidates.all {
         if let Err(e) = defines_its_routine(lab, &out, one, candidates.name) {
             progress.fail("failed");
@@ -249,8 +248,8 @@ fn exports(one: &Candidate) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::apply::Source;
-    use crate::verify::routine::Routine;
+    use crate::patch::apply::Source;
+    use crate::patch::routine::Routine;
 
     fn candidate(base: &str, text: &str) -> Candidate {
         let mut source = Source::base(text.into());

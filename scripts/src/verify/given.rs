@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::routine::Routine;
+use crate::patch::routine::Routine;
 
 /// The words of the command line.
 #[derive(clap::Args, Clone, Debug, Default)]

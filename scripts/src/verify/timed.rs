@@ -4,8 +4,8 @@
 
 use anyhow::{ensure, Result};
 
-use super::candidate::Candidates;
-use crate::experiment::Experiment;
+use crate::record::experiment::Experiment;
+use crate::verify::candidate::Candidates;
 
 impl Candidates {
     /// At the lengths that people ask about first.
@@ -66,9 +66,9 @@ impl Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::apply::Source;
+    use crate::patch::apply::Source;
+    use crate::patch::routine::Routine;
     use crate::verify::candidate::Candidate;
-    use crate::verify::routine::Routine;
 
     fn candidates() -> Candidates {
         Candidates {

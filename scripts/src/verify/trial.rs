@@ -6,14 +6,16 @@
 use anyhow::{bail, ensure, Context, Result};
 use std::time::Duration;
 
-use super::cell::{Cell, Outcome};
-use crate::bench::{ALIGNED, ITS};
-use crate::boot::{Accel, Boot, Machine};
-use crate::cache::Cache;
-use crate::ended::{End, Ended};
-use crate::initramfs::{self, Contents};
-use crate::progress::Progress;
-use crate::sections::crash;
+use crate::guest::accel::Accel;
+use crate::guest::boot::Boot;
+use crate::guest::initramfs::{self, Contents};
+use crate::guest::machine::Machine;
+use crate::guest::mitigation::{ALIGNED, ITS};
+use crate::guest::outcome::{End, Ended};
+use crate::guest::protocol::crash;
+use crate::lab::cache::Cache;
+use crate::os::progress::Progress;
+use crate::verify::cell::{Cell, Outcome};
 
 /// A guest says something when a check begins, and emulated too the longest takes tenths of a second.
 /// On a busy machine, where booting takes longer than this, it has as long as booting took.
@@ -181,7 +183,7 @@ fn broken(ended: &Ended) -> Outcome {
         End::Limit(time) => Outcome::Hang(format!("not done after {} s", time.as_secs())),
         _ => Outcome::Crash(
             "the guest's CPU was reset, as by a fault that its handlers fault on".into(),
-            crate::sections::tail(&ended.console),
+            crate::guest::protocol::tail(&ended.console),
         ),
     }
 }
@@ -198,8 +200,8 @@ fn without_time(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sections::Sections;
-    use crate::verify::routine::Routine;
+    use crate::guest::protocol::Sections;
+    use crate::patch::routine::Routine;
 
     fn cells() -> Vec<Cell> {
         Cell::all(Routine::named("memcpy").unwrap(), "patch")

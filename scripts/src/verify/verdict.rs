@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::{Cell, Outcome, GROUPS, MASKS};
+use crate::verify::cell::{Cell, Outcome, GROUPS, MASKS};
 
 /// Lines of a kernel's words that are repeated.
 const EXCERPT: usize = 14;
@@ -165,7 +165,7 @@ pub fn notes(states: &[State]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::routine::Routine;
+    use crate::patch::routine::Routine;
 
     fn state(its: bool) -> State {
         let mut cells = Cell::all(Routine::named("memcpy").unwrap(), "patch");
