@@ -82,7 +82,7 @@ enum Action {
         plan: Option<String>,
         /// Where to run it [default: qemu where KVM works, else um]
         #[arg(long, value_enum)]
-        lab: Option<time::Place>,
+        lab: Option<time::LabKind>,
         /// How often to boot [default: as the experiment says]
         #[arg(long, value_name = "N", value_parser = experiment::boots)]
         runs: Option<u32>,
@@ -144,7 +144,7 @@ pub fn run(options: Options) -> Result<bool> {
     } = &options.command
     {
         signals::end_with_parent()?;
-        return mutants::child(call, routine, &mutants::Given::read(given)).map(|()| true);
+        return mutants::child(call, routine, &mutants::Reference::read(given)).map(|()| true);
     }
     if let Action::Records(records) = &options.command {
         // Neither a checkout nor a lab is in it.

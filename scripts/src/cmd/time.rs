@@ -25,7 +25,7 @@ use crate::verify::candidate::Candidates;
 
 /// Where a plan runs.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-pub enum Place {
+pub enum LabKind {
     /// User Mode Linux: a process of this machine, at native speed
     Um,
     /// Debian's own kernel (or KDIR's) in QEMU
@@ -40,7 +40,7 @@ pub enum Place {
 pub struct Request {
     /// An experiment's name or file; none: the default set.
     pub plan: Option<String>,
-    pub place: Option<Place>,
+    pub place: Option<LabKind>,
     /// How many boots; none: as many as the experiment says.
     pub runs: Option<u32>,
     /// Where the record goes; none: to results/, by its date.
@@ -81,7 +81,7 @@ pub fn run(
         print(&format!("{}: {}", experiment.name, experiment.about));
         let boots = request.runs.unwrap_or(experiment.boots);
         let text = match &built {
-            Built::Module(module) if place == Place::Host => {
+            Subject::Module(module) if place == LabKind::Host => {
                 host::measure(checkout, module, experiment, request.yes)?
             }
             _ => {
@@ -99,19 +99,19 @@ pub fn run(
 }
 
 /// The stock kernel where KVM works, else a process: what runs the instructions of this machine.
-fn normal(cache: &Cache, lab: &Lab) -> Result<Place> {
+fn normal(cache: &Cache, lab: &Lab) -> Result<LabKind> {
     Ok(match kvm::accel(cache, &lab.root, &lab.qemu, &lab.image)? {
-        Accel::Kvm => Place::Qemu,
+        Accel::Kvm => LabKind::Qemu,
         _ if lab.own => bail!(
             "User Mode Linux is built in the toolchain root, which KDIR does without, and KVM does \
              not work here: say LAB=qemu (emulated) or LAB=host, or leave out KDIR"
         ),
-        _ => Place::Um,
+        _ => LabKind::Um,
     })
 }
 
 /// What is measured, made ready.
-pub enum Built {
+pub enum Subject {
     /// The module, for a kernel that is there.
     Module(PathBuf),
     /// A kernel with the module in it.
@@ -119,17 +119,17 @@ pub enum Built {
 }
 
 /// Builds what a lab needs.
-pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, place: Place) -> Result<Built> {
+pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, place: LabKind) -> Result<Subject> {
     let arch = match place {
-        Place::Um => Arch::Um,
-        Place::Kunit => Arch::X86,
-        Place::Qemu => return Ok(Built::Module(kbuild::build(cache, lab, checkout)?)),
-        Place::Host => {
+        LabKind::Um => Arch::Um,
+        LabKind::Kunit => Arch::X86,
+        LabKind::Qemu => return Ok(Subject::Module(kbuild::build(cache, lab, checkout)?)),
+        LabKind::Host => {
             host::fits(lab)?;
-            return Ok(Built::Module(kbuild::build(cache, lab, checkout)?));
+            return Ok(Subject::Module(kbuild::build(cache, lab, checkout)?));
         }
     };
-    Ok(Built::Kernel(
+    Ok(Subject::Kernel(
         arch,
         kunit::build(cache, lab, checkout, arch)?,
     ))
@@ -140,16 +140,16 @@ pub fn machine(
     cache: &Cache,
     lab: &Lab,
     checkout: &Path,
-    built: &Built,
+    built: &Subject,
     experiment: &Experiment,
     silence: Duration,
 ) -> Result<Machine> {
     let plans = experiment.lines();
     let (arch, kernel) = match built {
-        Built::Module(module) => {
+        Subject::Module(module) => {
             return machine::stock(cache, lab, checkout, module, &plans, silence);
         }
-        Built::Kernel(arch, kernel) => (*arch, kernel.clone()),
+        Subject::Kernel(arch, kernel) => (*arch, kernel.clone()),
     };
     let initrd = cache.path(&format!("initrd-{}.cpio", arch.name()));
     let contents = Contents {
@@ -167,12 +167,12 @@ pub fn machine(
 }
 
 /// The lab's name in records.
-fn name(place: Place, accel: Accel) -> String {
+fn name(place: LabKind, accel: Accel) -> String {
     match place {
-        Place::Um => "um".into(),
-        Place::Qemu => format!("qemu-{}", accel.name()),
-        Place::Kunit => format!("kunit-{}", accel.name()),
-        Place::Host => "host".into(),
+        LabKind::Um => "um".into(),
+        LabKind::Qemu => format!("qemu-{}", accel.name()),
+        LabKind::Kunit => format!("kunit-{}", accel.name()),
+        LabKind::Host => "host".into(),
     }
 }
 
@@ -180,7 +180,7 @@ fn name(place: Place, accel: Accel) -> String {
 pub fn measure(
     cache: &Cache,
     checkout: &Path,
-    place: Place,
+    place: LabKind,
     machine: &Machine,
     experiment: &Experiment,
     boots: u32,

@@ -15,7 +15,7 @@ use crate::lab::stale;
 use crate::lab::Lab;
 use crate::os::files::remove;
 use crate::os::progress::Progress;
-use crate::verify::cell::MASKS;
+use crate::verify::attempt::MASKS;
 use crate::verify::compile::{self, Finding};
 
 /// Mutants that are built at once. The list of a module's instances must fit one command line.

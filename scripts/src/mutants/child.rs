@@ -20,17 +20,17 @@ const SECONDS: libc::time_t = 5;
 
 /// A reference, and what it is called in the words for its outcome.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct Reference {
     pub mask: String,
     pub object: PathBuf,
     pub symbol: String,
 }
 
-impl Given {
+impl Reference {
     /// Of words in threes: mask, object, symbol.
-    pub fn read(words: &[String]) -> Vec<Given> {
+    pub fn read(words: &[String]) -> Vec<Reference> {
         let threes = words.chunks_exact(3);
-        let one = |three: &[String]| Given {
+        let one = |three: &[String]| Reference {
             mask: three[0].clone(),
             object: (&three[1]).into(),
             symbol: three[2].clone(),
@@ -79,7 +79,7 @@ impl Watched for Native {
 }
 
 /// Runs the checks on references of a routine, says each before it starts, and does not return.
-pub fn run(call: &Path, routine: &str, given: &[Given]) -> Result<()> {
+pub fn run(call: &Path, routine: &str, given: &[Reference]) -> Result<()> {
     let mut paths = vec![call];
     paths.extend(given.iter().map(|one| one.object.as_path()));
     let image = load(&paths)?;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::mutant::{plain, Key};
+use super::mutant::{plain, MutantKey};
 
 /// The reasons by mutant.
-pub struct Equivalents(BTreeMap<Key, String>);
+pub struct Equivalents(BTreeMap<MutantKey, String>);
 
 impl Equivalents {
     pub fn read(checkout: &Path) -> Result<Equivalents> {
@@ -44,7 +44,7 @@ impl Equivalents {
             ensure!(!reason.is_empty(), "scripts/equivalent:{number}: no reason");
             complete = true;
             let parts: Vec<_> = line.split('|').map(plain).collect();
-            let Ok(key) = <Key>::try_from(parts) else {
+            let Ok(key) = <MutantKey>::try_from(parts) else {
                 bail!("scripts/equivalent:{number}: not the six parts of a mutant");
             };
             let before = reasons.insert(key, reason.clone());
@@ -56,12 +56,12 @@ impl Equivalents {
         Ok(Equivalents(reasons))
     }
 
-    pub fn reason(&self, key: &Key) -> Option<&str> {
+    pub fn reason(&self, key: &MutantKey) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
     /// Those that are not among the keys of all mutants.
-    pub fn stale<'a>(&'a self, all: &'a [&Key]) -> impl Iterator<Item = &'a Key> {
+    pub fn stale<'a>(&'a self, all: &'a [&MutantKey]) -> impl Iterator<Item = &'a MutantKey> {
         self.0.keys().filter(|key| !all.contains(key))
     }
 }

@@ -4,7 +4,7 @@
 
 /// Where it was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Stage {
     /// In a process of its own.
     Process,
     /// While it was built.
@@ -13,12 +13,12 @@ pub enum Place {
     Guest,
 }
 
-impl Place {
+impl Stage {
     pub fn name(self) -> &'static str {
         match self {
-            Place::Process => "process",
-            Place::Build => "build",
-            Place::Guest => "guest",
+            Stage::Process => "process",
+            Stage::Build => "build",
+            Stage::Guest => "guest",
         }
     }
 }
@@ -37,7 +37,7 @@ pub enum How {
 /// A rejection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kill {
-    pub place: Place,
+    pub place: Stage,
     pub how: How,
     pub check: String,
     pub words: String,

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::build::{Batch, Shop};
-use super::fate::{Fate, How, Kill, Place};
+use super::fate::{Fate, How, Kill, Stage};
 use super::mutant::{Id, Mutant};
 use crate::guest::initramfs::Contents;
 use crate::guest::machine;
 use crate::guest::machine::Machine;
 use crate::os::parallel;
 use crate::os::progress::Progress;
-use crate::verify::cell::{Cell, Outcome};
+use crate::verify::attempt::{Attempt, Outcome};
 use crate::verify::trial::Trial;
 
 /// Checks that need a kernel. The others ran natively on the code that `patched_text` finds here.
@@ -36,22 +36,22 @@ pub fn run(shop: &Shop, batches: &[Batch], silence: Duration) -> Result<BTreeMap
     let (cache, lab) = (shop.cache, shop.lab);
     let machine = machine::stock(cache, lab, shop.checkout, &first.module, "", silence)?;
     let progress = Progress::start("mutants, in guests");
-    let cells = parallel::each(2, batches, |worker, number, batch| {
+    let attempts = parallel::each(2, batches, |worker, number, batch| {
         progress.say(&format!("module {number} of {}", batches.len()));
         one(shop, batch, &machine, worker)
     })?;
     progress.done();
-    fates(&cells.concat())
+    fates(&attempts.concat())
 }
 
 /// Tries one batch. What may be another mutant's doing is tried again, in a guest of its own.
-fn one(shop: &Shop, batch: &Batch, machine: &Machine, worker: usize) -> Result<Vec<Cell>> {
+fn one(shop: &Shop, batch: &Batch, machine: &Machine, worker: usize) -> Result<Vec<Attempt>> {
     let (cache, lab) = (shop.cache, shop.lab);
     let guest = shop.checkout.join("scripts/guest");
     let trial = |mutants: &[&Mutant]| {
         let all = mutants.iter();
-        let cells = all.flat_map(|one| Cell::all(one.routine, &one.name));
-        let cells = cells.filter(|cell| NEEDED.contains(&cell.check));
+        let attempts = all.flat_map(|one| Attempt::all(one.routine, &one.name));
+        let attempts = attempts.filter(|attempt| NEEDED.contains(&attempt.check));
         let trial = Trial {
             cache,
             name: format!("mutants-{worker}"),
@@ -66,36 +66,41 @@ fn one(shop: &Shop, batch: &Batch, machine: &Machine, worker: usize) -> Result<V
                 more: &[],
             },
         };
-        trial.run(cells.collect(), &Progress::silent())
+        trial.run(attempts.collect(), &Progress::silent())
     };
-    let mut cells = trial(&batch.mutants.iter().collect::<Vec<_>>())?;
+    let mut attempts = trial(&batch.mutants.iter().collect::<Vec<_>>())?;
     for mutant in &batch.mutants {
-        let own = |cell: &Cell| cell.routine == mutant.routine && cell.candidate == mutant.name;
-        if cells.iter().any(|cell| own(cell) && doubtful(cell)) {
-            cells.retain(|cell| !own(cell));
-            cells.extend(trial(&[mutant])?);
+        let own = |attempt: &Attempt| {
+            attempt.routine == mutant.routine && attempt.candidate == mutant.name
+        };
+        if attempts
+            .iter()
+            .any(|attempt| own(attempt) && doubtful(attempt))
+        {
+            attempts.retain(|attempt| !own(attempt));
+            attempts.extend(trial(&[mutant])?);
         }
     }
-    Ok(cells)
+    Ok(attempts)
 }
 
 /// Whether a kernel broke in a place that is not the mutant's own.
-fn doubtful(cell: &Cell) -> bool {
-    let own = format!("repmov_{}_{}_", cell.routine.name, cell.candidate);
-    match &cell.outcome {
+fn doubtful(attempt: &Attempt) -> bool {
+    let own = format!("repmov_{}_{}_", attempt.routine.name, attempt.candidate);
+    match &attempt.outcome {
         Some(Outcome::Crash(words, _)) => !words.contains(&own),
         Some(Outcome::Hang(_)) => true,
         _ => false,
     }
 }
 
-/// What the cells come to for each mutant.
-fn fates(cells: &[Cell]) -> Result<BTreeMap<Id, Fate>> {
+/// What the attempts come to for each mutant.
+fn fates(attempts: &[Attempt]) -> Result<BTreeMap<Id, Fate>> {
     let mut fates: BTreeMap<Id, Fate> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| !untried(cell)) {
-        let id = (cell.routine.name, cell.candidate.clone());
+    for attempt in attempts.iter().filter(|attempt| !untried(attempt)) {
+        let id = (attempt.routine.name, attempt.candidate.clone());
         let fate = fates.entry(id).or_insert(Fate::Alive);
-        let (how, words) = match &cell.outcome {
+        let (how, words) = match &attempt.outcome {
             Some(Outcome::Wrong(words)) => (How::Words, words),
             Some(Outcome::Hang(words)) => (How::Hang, words),
             Some(Outcome::Crash(words, _)) => (How::Crash, words),
@@ -103,24 +108,29 @@ fn fates(cells: &[Cell]) -> Result<BTreeMap<Id, Fate>> {
         };
         if *fate == Fate::Alive {
             *fate = Fate::Killed(Kill {
-                place: Place::Guest,
+                place: Stage::Guest,
                 how,
-                check: cell.check.into(),
+                check: attempt.check.into(),
                 words: words.clone(),
             });
         }
     }
-    for cell in cells.iter().filter(|cell| untried(cell)) {
+    for attempt in attempts.iter().filter(|attempt| untried(attempt)) {
         // Something rejected it before that, or it has no outcome.
-        let id = (cell.routine.name, cell.candidate.clone());
+        let id = (attempt.routine.name, attempt.candidate.clone());
         let killed = !matches!(fates.get(&id), None | Some(Fate::Alive));
-        ensure!(killed, "{}: {} was not tried", cell.candidate, cell.check);
+        ensure!(
+            killed,
+            "{}: {} was not tried",
+            attempt.candidate,
+            attempt.check
+        );
     }
     Ok(fates)
 }
 
-fn untried(cell: &Cell) -> bool {
-    matches!(&cell.outcome, Some(Outcome::Untried(_)) | None)
+fn untried(attempt: &Attempt) -> bool {
+    matches!(&attempt.outcome, Some(Outcome::Untried(_)) | None)
 }
 
 #[cfg(test)]
@@ -128,12 +138,12 @@ mod tests {
     use super::*;
     use crate::patch::routine::Routine;
 
-    fn cells(outcomes: &[Option<Outcome>]) -> Vec<Cell> {
-        let all = Cell::all(Routine::named("memcpy").unwrap(), "orign001").into_iter();
+    fn attempts(outcomes: &[Option<Outcome>]) -> Vec<Attempt> {
+        let all = Attempt::all(Routine::named("memcpy").unwrap(), "orign001").into_iter();
         let with = all.zip(outcomes);
-        with.map(|(cell, outcome)| Cell {
+        with.map(|(attempt, outcome)| Attempt {
             outcome: outcome.clone(),
-            ..cell
+            ..attempt
         })
         .collect()
     }
@@ -142,7 +152,7 @@ mod tests {
     fn a_crash_elsewhere_is_doubtful() {
         let at = |place: &str| {
             let words = format!("BUG: unable to handle page fault, at 0010:{place}+0x2/0x80");
-            doubtful(&cells(&[Some(Outcome::Crash(words, String::new()))])[0])
+            doubtful(&attempts(&[Some(Outcome::Crash(words, String::new()))])[0])
         };
         assert!(!at("repmov_memcpy_orign001_e0f0_0"));
         assert!(at("repmov_memcpy_orign002_e0f0_0") && at("memset_orig"));
@@ -154,7 +164,7 @@ mod tests {
         let wrong = |words: &str| Some(Outcome::Wrong(words.into()));
         let untried = Some(Outcome::Untried("after returns".into()));
         let id = ("memcpy", "orign001".to_string());
-        let killed = fates(&cells(&[
+        let killed = fates(&attempts(&[
             right.clone(),
             wrong("a"),
             wrong("b"),
@@ -162,9 +172,9 @@ mod tests {
         ]));
         let killed = killed.unwrap();
         assert!(matches!(&killed[&id], Fate::Killed(kill) if kill.words == "a"));
-        let alive = fates(&cells(&[right.clone(), right.clone()])).unwrap();
+        let alive = fates(&attempts(&[right.clone(), right.clone()])).unwrap();
         assert_eq!(alive[&id], Fate::Alive);
-        assert!(fates(&cells(&[right.clone(), untried])).is_err());
-        assert!(fates(&cells(&[right, None])).is_err());
+        assert!(fates(&attempts(&[right.clone(), untried])).is_err());
+        assert!(fates(&attempts(&[right, None])).is_err());
     }
 }

@@ -29,7 +29,7 @@ pub struct Image {
 }
 
 /// Where a section of an object is put.
-struct Place {
+struct SectionAddress {
     object: usize,
     section: SectionIndex,
     at: usize,
@@ -82,7 +82,11 @@ impl Image {
     }
 
     /// Takes the sections of a kind.
-    fn place(&mut self, objects: &[object::File], kind: fn(&str) -> bool) -> Result<Vec<Place>> {
+    fn place(
+        &mut self,
+        objects: &[object::File],
+        kind: fn(&str) -> bool,
+    ) -> Result<Vec<SectionAddress>> {
         let mut places = Vec::new();
         for (object, file) in objects.iter().enumerate() {
             for section in file.sections().filter(|one| one.size() > 0) {
@@ -95,7 +99,7 @@ impl Image {
                 // What is in no file.
                 self.bytes.resize(at + section.size() as usize, 0);
                 let section = section.index();
-                places.push(Place {
+                places.push(SectionAddress {
                     object,
                     section,
                     at,
@@ -109,8 +113,8 @@ impl Image {
     fn relocate(
         &mut self,
         objects: &[object::File],
-        places: &[Place],
-        place: &Place,
+        places: &[SectionAddress],
+        place: &SectionAddress,
         base: usize,
     ) -> Result<()> {
         let file = &objects[place.object];
@@ -120,7 +124,8 @@ impl Image {
             };
             let symbol = file.symbol_by_index(index)?;
             let of = symbol.section_index();
-            let here = |other: &&Place| other.object == place.object && Some(other.section) == of;
+            let here =
+                |other: &&SectionAddress| other.object == place.object && Some(other.section) == of;
             let target = match places.iter().find(here) {
                 Some(other) => base + other.at + symbol.address() as usize,
                 None => self.symbol(symbol.name()?)?,

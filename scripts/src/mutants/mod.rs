@@ -21,7 +21,7 @@ use anyhow::{ensure, Result};
 use std::path::Path;
 use std::time::Duration;
 
-pub use child::{run as child, Given};
+pub use child::{run as child, Reference};
 
 use crate::lab::cache::Cache;
 use crate::lab::kbuild;
@@ -29,7 +29,7 @@ use crate::lab::Lab;
 use crate::os::atomic;
 use build::Shop;
 use equivalent::Equivalents;
-use fate::{Fate, How, Kill, Place};
+use fate::{Fate, How, Kill, Stage};
 use mutant::Mutant;
 use table::Tried;
 
@@ -130,7 +130,7 @@ fn fates(shop: &Shop, pairs: &[(&Mutant, &Mutant)], silence: Duration) -> Result
         match (guests.get(&one.id()), objtool.get(&one.id())) {
             (Some(Fate::Alive) | None, Some(words)) => {
                 *fate = Fate::Killed(Kill {
-                    place: Place::Build,
+                    place: Stage::Build,
                     how: How::Words,
                     check: "objtool".into(),
                     words: words.clone(),

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::operator::{changes, mnemonic};
-use super::statement::{statements, Kind, Statement};
+use super::statement::{statements, Statement, StatementKind};
 use crate::patch::routine::Routine;
 
 /// A candidate whose source is mutated.
@@ -22,7 +22,7 @@ pub type Id = (&'static str, String);
 
 /// What tells a mutant from others for good, since line numbers change: routine, candidate, operator,
 /// what was there, what is there, and how many alike come before it.
-pub type Key = [String; 6];
+pub type MutantKey = [String; 6];
 
 /// One mutant.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Mutant {
     pub before: String,
     pub after: String,
     pub text: String,
-    pub key: Key,
+    pub key: MutantKey,
 }
 
 impl Mutant {
@@ -91,7 +91,7 @@ impl Origin {
                 }
             }
         }
-        let mut alike: HashMap<Key, usize> = HashMap::new();
+        let mut alike: HashMap<MutantKey, usize> = HashMap::new();
         for one in &mut made {
             let count = alike.entry(one.key.clone()).or_default();
             *count += 1;
@@ -136,14 +136,14 @@ impl Origin {
         };
         let line = self.text.lines().nth(one.line - 1).unwrap_or_default();
         // A return may be a moved one as well.
-        let moved = one.kind == Kind::Insn && mnemonic(line) == "RET";
+        let moved = one.kind == StatementKind::Insn && mnemonic(line) == "RET";
         !moved && !base.lines().any(|other| plain(other) == plain(line))
     }
 }
 
 /// Where the fix-ups of a source go to.
 fn targets<'a>(text: &'a str, all: &[Statement]) -> Vec<&'a str> {
-    let fixups = all.iter().filter(|one| one.kind == Kind::Fixup);
+    let fixups = all.iter().filter(|one| one.kind == StatementKind::Fixup);
     let targets = fixups.filter_map(|one| {
         let (_, target) = text[one.at.clone()].rsplit_once(',')?;
         Some(target.trim().trim_end_matches(')'))

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::build::Shop;
-use super::fate::{Fate, How, Kill, Place};
+use super::fate::{Fate, How, Kill, Stage};
 use super::image::Image;
 use super::mutant::Mutant;
 use crate::lab::kbuild;
@@ -18,7 +18,7 @@ use crate::os::command::cannot_start;
 use crate::os::parallel;
 use crate::os::progress::Progress;
 use crate::os::signals;
-use crate::verify::cell::MASKS;
+use crate::verify::attempt::MASKS;
 
 /// A mutant whose text differs from its candidate's only under some masks is run under these.
 pub fn run(shop: &Shop, all: &[(&Mutant, &Mutant)]) -> Result<Vec<Fate>> {
@@ -92,7 +92,7 @@ fn judge(said: &str, status: ExitStatus) -> Fate {
         Some(Err(_)) => (How::Crash, "it ends by a signal".into()),
     };
     Fate::Killed(Kill {
-        place: Place::Process,
+        place: Stage::Process,
         how,
         check,
         words,

@@ -4,27 +4,27 @@
 //! are not made: a load twice, a threshold of a register that is compared as a longer one.
 
 use super::register::{registers, Register, Width};
-use super::statement::{Kind, Statement};
+use super::statement::{Statement, StatementKind};
 
 /// One change: the operator's name, and what stands in the statement's place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct Mutation {
     pub operator: &'static str,
     pub after: String,
 }
 
 /// All changes of a statement. `targets` are the labels that fix-ups go to.
-pub fn changes(one: &Statement, text: &str, targets: &[&str]) -> Vec<Change> {
+pub fn changes(one: &Statement, text: &str, targets: &[&str]) -> Vec<Mutation> {
     let mut all = Changes(Vec::new());
     match one.kind {
-        Kind::Align => all.add("alignment dropped", ""),
-        Kind::Fixup => {
+        StatementKind::Align => all.add("alignment dropped", ""),
+        StatementKind::Fixup => {
             all.add("fix-up dropped", "");
             let plain = text.replacen("_ASM_EXTABLE_UA", "_ASM_EXTABLE", 1);
             all.add("fix-up of another type", plain);
             all.elsewhere(text, targets);
         }
-        Kind::Insn => {
+        StatementKind::Insn => {
             all.add("dropped", "");
             all.doubled(text);
             all.displaced(text);
@@ -38,12 +38,12 @@ pub fn changes(one: &Statement, text: &str, targets: &[&str]) -> Vec<Change> {
     all.0
 }
 
-struct Changes(Vec<Change>);
+struct Changes(Vec<Mutation>);
 
 impl Changes {
     fn add(&mut self, operator: &'static str, after: impl Into<String>) {
         let after = after.into();
-        self.0.push(Change { operator, after });
+        self.0.push(Mutation { operator, after });
     }
 
     /// A fix-up that goes to where another one does.
@@ -222,8 +222,8 @@ mod tests {
             at: 0..text.len(),
         };
         let kind = match mnemonic(text).starts_with("_ASM") {
-            true => Kind::Fixup,
-            false => Kind::Insn,
+            true => StatementKind::Fixup,
+            false => StatementKind::Insn,
         };
         let all = changes(&one(kind), text, &["1b", ".Lx", ".Ly"]).into_iter();
         let of = all.filter(|change| change.operator == operator);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StatementKind {
     /// An instruction, or a macro that stands for one.
     Insn,
     /// An entry of the exception table.
@@ -18,7 +18,7 @@ pub enum Kind {
 /// One statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// Its line, from 1.
     pub line: usize,
     /// Its bytes in the source.
@@ -53,7 +53,7 @@ pub fn statements(text: &str) -> Vec<Statement> {
         };
         if quoted {
             for part in chosen(&code, start..start + line.len()) {
-                add(Kind::Insn, part);
+                add(StatementKind::Insn, part);
             }
         } else if !skipped {
             if let Some(kind) = kind(words) {
@@ -68,17 +68,17 @@ pub fn statements(text: &str) -> Vec<Statement> {
 }
 
 /// What a line without its label is, if it can be mutated.
-fn kind(words: &str) -> Option<Kind> {
+fn kind(words: &str) -> Option<StatementKind> {
     let word = words
         .split(|c: char| c.is_whitespace() || c == '(')
         .next()?;
     match word {
         "" => None,
-        "_ASM_EXTABLE_UA" => Some(Kind::Fixup),
-        ".p2align" | ".balign" => Some(Kind::Align),
-        _ if MACROS.contains(&word) => Some(Kind::Insn),
+        "_ASM_EXTABLE_UA" => Some(StatementKind::Fixup),
+        ".p2align" | ".balign" => Some(StatementKind::Align),
+        _ if MACROS.contains(&word) => Some(StatementKind::Insn),
         _ if word.starts_with(|c: char| c.is_ascii_lowercase()) && !word.contains('_') => {
-            Some(Kind::Insn)
+            Some(StatementKind::Insn)
         }
         _ => None,
     }
@@ -164,7 +164,7 @@ fn without_comments(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<(Kind, usize, &str)> {
+    fn found(text: &str) -> Vec<(StatementKind, usize, &str)> {
         let all = statements(text).into_iter();
         all.map(|one| (one.kind, one.line, &text[one.at])).collect()
     }
@@ -177,10 +177,10 @@ mod tests {
         assert_eq!(
             found(text),
             [
-                (Kind::Insn, 6, "movq (%rsi), %r8"),
-                (Kind::Insn, 7, "RET"),
-                (Kind::Align, 8, ".p2align 4"),
-                (Kind::Fixup, 9, "_ASM_EXTABLE_UA( 0b, .Lx)"),
+                (StatementKind::Insn, 6, "movq (%rsi), %r8"),
+                (StatementKind::Insn, 7, "RET"),
+                (StatementKind::Align, 8, ".p2align 4"),
+                (StatementKind::Fixup, 9, "_ASM_EXTABLE_UA( 0b, .Lx)"),
             ]
         );
     }
@@ -193,11 +193,11 @@ mod tests {
         assert_eq!(
             found(text),
             [
-                (Kind::Insn, 1, "jmp .Lx"),
-                (Kind::Insn, 2, "jmp y"),
-                (Kind::Insn, 3, "cmpq $(1 + 2), %rdx"),
-                (Kind::Insn, 3, "jb y"),
-                (Kind::Insn, 5, "RET"),
+                (StatementKind::Insn, 1, "jmp .Lx"),
+                (StatementKind::Insn, 2, "jmp y"),
+                (StatementKind::Insn, 3, "cmpq $(1 + 2), %rdx"),
+                (StatementKind::Insn, 3, "jb y"),
+                (StatementKind::Insn, 5, "RET"),
             ]
         );
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::equivalent::Equivalents;
-use super::fate::{Fate, How, Place};
+use super::fate::{Fate, How, Stage};
 use super::mutant::Mutant;
 
 /// A mutant and its fate.
@@ -61,7 +61,7 @@ pub fn checks(all: &[Tried]) -> String {
             How::Hang => row[4] += 1,
         }
     }
-    let [process, build, guest] = [Place::Process, Place::Build, Place::Guest].map(Place::name);
+    let [process, build, guest] = [Stage::Process, Stage::Build, Stage::Guest].map(Stage::name);
     table(
         "killed by",
         &[process, build, guest, "crashes", "hangs"],

@@ -34,7 +34,7 @@ impl Source {
 }
 
 /// Where patch put a hunk: its line in the result.
-struct Place(usize);
+struct HunkLine(usize);
 
 /// Applies a change in a folder of our own; the result, and what is to be told of it.
 pub fn apply(
@@ -74,11 +74,11 @@ pub fn apply(
 }
 
 /// Where patch says that the hunks went.
-fn places(said: &str) -> Vec<Place> {
+fn places(said: &str) -> Vec<HunkLine> {
     let place = |line: &str| {
         let (_, rest) = line.strip_prefix("Hunk #")?.split_once(" succeeded at ")?;
         let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-        digits.parse().ok().map(Place)
+        digits.parse().ok().map(HunkLine)
     };
     said.lines().filter_map(place).collect()
 }
@@ -193,12 +193,12 @@ fn output(command: &mut Command) -> Result<String> {
 fn traced(
     base: &Source,
     change: &Change,
-    places: &[Place],
+    places: &[HunkLine],
     text: &str,
 ) -> Vec<Option<(String, usize)>> {
     let mut lines = Vec::new();
     let mut before = base.lines.iter().cloned();
-    for (hunk, Place(at)) in change.diff.hunks.iter().zip(places) {
+    for (hunk, HunkLine(at)) in change.diff.hunks.iter().zip(places) {
         while lines.len() + 1 < *at {
             lines.push(before.next().flatten());
         }

@@ -4,7 +4,7 @@
 
 /// How values are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Scale {
     /// Evenly, with round decimal ticks.
     Linear,
     /// Evenly, with ticks at multiples of a power of two.
@@ -18,7 +18,7 @@ pub enum Kind {
 /// An axis from one pixel to another.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    pub kind: Kind,
+    pub kind: Scale,
     pub label: String,
     low: f64,
     high: f64,
@@ -31,7 +31,7 @@ pub type Tick = (f64, String);
 
 impl Axis {
     /// An axis on which all values have room.
-    pub fn new(kind: Kind, label: &str, values: impl Iterator<Item = f64>) -> Axis {
+    pub fn new(kind: Scale, label: &str, values: impl Iterator<Item = f64>) -> Axis {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
             (low, high) = (low.min(value), high.max(value));
@@ -40,13 +40,13 @@ impl Axis {
             (low, high) = (0.0, 1.0);
         }
         match kind {
-            Kind::Linear => {
+            Scale::Linear => {
                 let room = (0.06 * (high - low)).max(0.5);
                 (low, high) = (low - room, high + room);
             }
-            Kind::Log => (low, high) = (low.max(0.01) / 1.12, high.max(0.01) * 1.12),
-            Kind::Offset | Kind::Bytes if low == high => high += 1.0,
-            Kind::Offset | Kind::Bytes => {}
+            Scale::Log => (low, high) = (low.max(0.01) / 1.12, high.max(0.01) * 1.12),
+            Scale::Offset | Scale::Bytes if low == high => high += 1.0,
+            Scale::Offset | Scale::Bytes => {}
         }
         Axis {
             kind,
@@ -66,9 +66,9 @@ impl Axis {
 
     fn spread(&self, value: f64) -> f64 {
         match self.kind {
-            Kind::Linear | Kind::Offset => value,
-            Kind::Log => value.max(0.001).ln(),
-            Kind::Bytes => value.max(0.5).log2(),
+            Scale::Linear | Scale::Offset => value,
+            Scale::Log => value.max(0.001).ln(),
+            Scale::Bytes => value.max(0.5).log2(),
         }
     }
 
@@ -83,12 +83,12 @@ impl Axis {
     pub fn ticks(&self, room: f64) -> Vec<Tick> {
         let most = ((self.to - self.from).abs() / room).max(2.0);
         match self.kind {
-            Kind::Linear => even(
+            Scale::Linear => even(
                 self.low,
                 self.high,
                 decimal_step(self.high - self.low, most),
             ),
-            Kind::Offset => {
+            Scale::Offset => {
                 let step = ((self.high - self.low) / most)
                     .max(1.0)
                     .log2()
@@ -96,8 +96,8 @@ impl Axis {
                     .exp2();
                 even(self.low, self.high, step)
             }
-            Kind::Log => self.decades(room),
-            Kind::Bytes => self.powers(room),
+            Scale::Log => self.decades(room),
+            Scale::Bytes => self.powers(room),
         }
     }
 
@@ -185,7 +185,7 @@ pub fn bytes(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn labels(kind: Kind, values: &[f64], pixels: f64, room: f64) -> Vec<String> {
+    fn labels(kind: Scale, values: &[f64], pixels: f64, room: f64) -> Vec<String> {
         let axis = Axis::new(kind, "", values.iter().copied()).on(0.0, pixels);
         let ticks = axis.ticks(room);
         for pair in ticks.windows(2) {
@@ -200,37 +200,37 @@ mod tests {
     #[test]
     fn ticks_are_round_and_have_room() {
         assert_eq!(
-            labels(Kind::Bytes, &[0.0, 64.0], 600.0, 40.0)[..3],
+            labels(Scale::Bytes, &[0.0, 64.0], 600.0, 40.0)[..3],
             ["0", "1", "2"]
         );
         assert_eq!(
-            labels(Kind::Bytes, &[1.0, 16_777_216.0], 400.0, 40.0),
+            labels(Scale::Bytes, &[1.0, 16_777_216.0], 400.0, 40.0),
             ["1", "8", "64", "512", "4K", "32K", "256K", "2M", "16M"]
         );
         assert_eq!(
-            labels(Kind::Offset, &[0.0, 63.0], 600.0, 60.0)[..3],
+            labels(Scale::Offset, &[0.0, 63.0], 600.0, 60.0)[..3],
             ["0", "8", "16"]
         );
-        assert_eq!(labels(Kind::Offset, &[0.0, 4095.0], 600.0, 60.0)[1], "512");
+        assert_eq!(labels(Scale::Offset, &[0.0, 4095.0], 600.0, 60.0)[1], "512");
         assert_eq!(
-            labels(Kind::Linear, &[-10.0, 30.0], 300.0, 50.0),
+            labels(Scale::Linear, &[-10.0, 30.0], 300.0, 50.0),
             ["-10", "0", "10", "20", "30"]
         );
         assert_eq!(
-            labels(Kind::Log, &[5.0, 800.0], 300.0, 24.0),
+            labels(Scale::Log, &[5.0, 800.0], 300.0, 24.0),
             ["5", "10", "20", "50", "100", "200", "500"]
         );
         assert_eq!(
-            labels(Kind::Log, &[1.0, 1e6], 200.0, 24.0)[..2],
+            labels(Scale::Log, &[1.0, 1e6], 200.0, 24.0)[..2],
             ["1", "10"]
         );
-        assert!(labels(Kind::Log, &[20.0, 21.0], 300.0, 24.0).len() >= 3);
-        assert!(!labels(Kind::Log, &[], 300.0, 24.0).is_empty());
+        assert!(labels(Scale::Log, &[20.0, 21.0], 300.0, 24.0).len() >= 3);
+        assert!(!labels(Scale::Log, &[], 300.0, 24.0).is_empty());
     }
 
     #[test]
     fn places() {
-        let axis = Axis::new(Kind::Bytes, "", [0.0, 8.0].into_iter()).on(0.0, 400.0);
+        let axis = Axis::new(Scale::Bytes, "", [0.0, 8.0].into_iter()).on(0.0, 400.0);
         let pixels: Vec<_> = [0.0, 1.0, 2.0, 8.0].iter().map(|&v| axis.at(v)).collect();
         assert_eq!(pixels, [0.0, 100.0, 200.0, 400.0]);
         assert_eq!(number(-0.0001), "0");

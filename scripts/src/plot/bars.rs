@@ -3,7 +3,7 @@
 //! Charts of bars: what changes at a few places, of any state of memory and plan.
 
 use crate::plot::axis::bytes;
-use crate::plot::chart::{Bars, Series, Twins};
+use crate::plot::chart::{BarChart, Curve, Twins};
 use crate::plot::lines::change;
 use crate::plot::svg::Svg;
 use crate::record::parse::Place;
@@ -29,7 +29,7 @@ pub fn bars(name: &str, bars: &[&Bar<'_, '_>]) -> Option<Svg> {
         |contrast| contrast.name(),
     );
     let mut series: Vec<_> = (names.iter().enumerate())
-        .map(|(i, name)| Series {
+        .map(|(i, name)| Curve {
             name: name.to_string(),
             colour: i + 1,
             points: Vec::new(),
@@ -53,7 +53,7 @@ pub fn bars(name: &str, bars: &[&Bar<'_, '_>]) -> Option<Svg> {
     twins.reverse();
     twins.dedup_by_key(|twin| twin.0 as usize);
     let base = bars.first()?.contrasts.first()?.before;
-    let shown = Bars {
+    let shown = BarChart {
         title: format!("{name}: change against {} {}", base.candidate, base.mask),
         about: "paired, median and 95 % interval, below 0 is faster; faint: not resolved".into(),
         y: "change of the time in %".into(),

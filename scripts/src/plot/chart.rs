@@ -2,7 +2,7 @@
 
 //! Charts: lines with their intervals, and bars.
 
-use crate::plot::axis::{Axis, Kind};
+use crate::plot::axis::{Axis, Scale};
 use crate::plot::svg::{width, Anchor, Point, Svg, COLOURS};
 
 pub const WIDTH: f64 = 860.0;
@@ -28,7 +28,7 @@ pub struct Value {
 
 /// A line, or the bars of one colour.
 #[derive(Debug)]
-pub struct Series {
+pub struct Curve {
     pub name: String,
     pub colour: usize,
     pub points: Vec<(f64, Value)>,
@@ -37,26 +37,26 @@ pub struct Series {
 /// What the bench cannot tell apart, as a band: at each value of the axis from where to where.
 pub type Twins = Vec<(f64, f64, f64)>;
 
-/// Lines over an axis.
-pub struct Lines {
+/// LineChart over an axis.
+pub struct LineChart {
     pub title: String,
     /// What kind of plot it is, in a line below the title.
     pub about: String,
-    pub x: (Kind, String),
-    pub y: (Kind, String),
-    pub series: Vec<Series>,
+    pub x: (Scale, String),
+    pub y: (Scale, String),
+    pub series: Vec<Curve>,
     pub twins: Twins,
 }
 
 /// Groups of bars about nought.
-pub struct Bars {
+pub struct BarChart {
     pub title: String,
     pub about: String,
     pub y: String,
     /// A group's name, in lines.
     pub groups: Vec<Vec<String>>,
     /// The points' places are the numbers of the groups.
-    pub series: Vec<Series>,
+    pub series: Vec<Curve>,
     /// The same.
     pub twins: Twins,
 }
@@ -70,7 +70,7 @@ pub struct Frame {
     pub bottom: f64,
 }
 
-fn class(series: &Series) -> String {
+fn class(series: &Curve) -> String {
     format!("s{}", series.colour % COLOURS)
 }
 
@@ -104,7 +104,7 @@ pub fn lower_axis(svg: &mut Svg, frame: Frame, axis: &Axis) {
     );
 }
 
-impl Lines {
+impl LineChart {
     pub fn draw(&self) -> Svg {
         let names = self.series.iter().map(|series| width(&series.name));
         let frame = Frame {
@@ -129,7 +129,7 @@ impl Lines {
             ends.map(|(at, value)| (x.at(at), y.at(value))).collect()
         };
         svg.band(&edge(|t| (t.0, t.1)), &edge(|t| (t.0, t.2)), "twin");
-        if self.y.0 == Kind::Linear {
+        if self.y.0 == Scale::Linear {
             svg.line((frame.left, y.at(0.0)), (frame.right, y.at(0.0)), "axis");
         }
         for series in &self.series {
@@ -191,7 +191,7 @@ fn apart(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     places
 }
 
-impl Series {
+impl Curve {
     fn draw(&self, svg: &mut Svg, x: &Axis, y: &Axis) {
         let class = class(self);
         let along = |of: fn(&Value) -> f64| -> Vec<Point> {
@@ -229,7 +229,7 @@ impl Series {
     }
 }
 
-impl Bars {
+impl BarChart {
     pub fn draw(&self) -> Svg {
         let lines = self.groups.iter().map(Vec::len).max().unwrap_or(0);
         let names: Vec<_> = self.series.iter().map(|s| s.name.as_str()).collect();
@@ -242,7 +242,7 @@ impl Bars {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let spans = points().flat_map(|(_, v)| [v.low, v.high, 0.0]);
         let twins = self.twins.iter().flat_map(|&(_, low, high)| [low, high]);
-        let y = Axis::new(Kind::Linear, &self.y, spans.chain(twins));
+        let y = Axis::new(Scale::Linear, &self.y, spans.chain(twins));
         let y = y.on(frame.bottom, frame.top);
         let mut svg = Svg::new(WIDTH, HEIGHT, &self.title);
         head(&mut svg, &self.title, &self.about);
@@ -275,7 +275,7 @@ impl Bars {
     }
 }
 
-impl Series {
+impl Curve {
     /// A bar from nought, with its interval as a whisker; a faint one if nothing was resolved.
     fn bar(&self, svg: &mut Svg, y: &Axis, left: f64, width: f64, value: &Value) {
         let (from, to) = (y.at(0.0), y.at(value.middle));
@@ -340,11 +340,11 @@ mod tests {
 
     #[test]
     fn an_empty_chart_is_no_error() {
-        let lines = Lines {
+        let lines = LineChart {
             title: "t".into(),
             about: String::new(),
-            x: (Kind::Bytes, "x".into()),
-            y: (Kind::Log, "y".into()),
+            x: (Scale::Bytes, "x".into()),
+            y: (Scale::Log, "y".into()),
             series: Vec::new(),
             twins: Vec::new(),
         };

@@ -2,7 +2,7 @@
 
 //! Which charts tell what a pool holds.
 
-use crate::plot::axis::{bytes, Kind};
+use crate::plot::axis::{bytes, Scale};
 use crate::plot::bars::{bars, Bar};
 use crate::plot::heatmap::Map;
 use crate::plot::lines::{Scene, View};
@@ -131,12 +131,12 @@ fn by_length<'a>(
 }
 
 /// Evenly if every length of a short span was measured.
-fn length_axis(places: &[Place<'_>]) -> (Kind, &'static str) {
+fn length_axis(places: &[Place<'_>]) -> (Scale, &'static str) {
     let lengths = distinct(places, |p| p.len);
     let longest = lengths.iter().max().copied().unwrap_or(0);
     match longest <= 2 * lengths.len() as u64 {
-        true => (Kind::Offset, "bytes per call"),
-        false => (Kind::Bytes, "bytes per call (logarithmic)"),
+        true => (Scale::Offset, "bytes per call"),
+        false => (Scale::Bytes, "bytes per call (logarithmic)"),
     }
 }
 
@@ -175,7 +175,7 @@ fn by_offset<'a>(
             scene,
             title,
             places: sorted(here, of),
-            x: (Kind::Offset, x),
+            x: (Scale::Offset, x),
             of,
         };
         charts.extend(view.charts("offset"));

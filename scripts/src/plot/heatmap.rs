@@ -2,7 +2,7 @@
 
 //! Maps: how a time depends on two offsets.
 
-use crate::plot::axis::{Axis, Kind};
+use crate::plot::axis::{Axis, Scale};
 use crate::plot::chart::{head, left_axis, lower_axis, Frame, BOTTOM, HEIGHT, LEFT, TOP, WIDTH};
 use crate::plot::svg::{Anchor, Svg};
 
@@ -32,7 +32,7 @@ impl Map {
             values.dedup();
             let count = values.len().max(1) as f64;
             let values = values.into_iter().map(|value| value as f64);
-            (Axis::new(Kind::Offset, label, values), count)
+            (Axis::new(Scale::Offset, label, values), count)
         };
         let (x, across) = axis(&self.x, |cell| cell.0);
         let (y, up) = axis(&self.y, |cell| cell.1);

@@ -2,13 +2,13 @@
 
 //! Charts of lines: the times of some sides, and what they differ by.
 
-use crate::plot::axis::Kind;
-use crate::plot::chart::{Lines, Series, Twins, Value};
+use crate::plot::axis::Scale;
+use crate::plot::chart::{Curve, LineChart, Twins, Value};
 use crate::plot::svg::Svg;
 use crate::record::parse::Place;
 use crate::stats::comparison::{Contrast, Side};
 use crate::stats::dataset::Pool;
-use crate::stats::estimate::{Difference, Estimate, Verdict};
+use crate::stats::estimate::{Difference, Estimate, Significance};
 
 /// What is shown in one chart: the sides, of which the first is the base, and the pairs of them.
 pub struct Scene<'a> {
@@ -18,27 +18,27 @@ pub struct Scene<'a> {
     pub contrasts: Vec<Contrast<'a>>,
 }
 
-/// Lines of one scene at places that differ in one thing.
+/// LineChart of one scene at places that differ in one thing.
 pub struct View<'p, 'a> {
     pub pool: &'p Pool<'a>,
     pub scene: &'p Scene<'a>,
     /// In words, what all of it has in common.
     pub title: String,
     pub places: Vec<Place<'a>>,
-    pub x: (Kind, &'static str),
+    pub x: (Scale, &'static str),
     pub of: fn(&Place<'a>) -> u64,
 }
 
 impl<'a> View<'_, 'a> {
     /// The times, and the changes against the base if there are any.
     pub fn charts(&self, by: &str) -> Vec<Svg> {
-        let time = Lines {
+        let time = LineChart {
             title: format!("{}: time by {by}", self.title),
             about: "median and its 95 % interval, the call included; grey: base give or take what \
                     the bench can tell apart"
                 .into(),
             x: (self.x.0, self.x.1.into()),
-            y: (Kind::Log, "ns per call (logarithmic)".into()),
+            y: (Scale::Log, "ns per call (logarithmic)".into()),
             series: self.times(),
             twins: self.twins(|time, blur| (time - blur, time + blur), 1000.0),
         };
@@ -49,14 +49,14 @@ impl<'a> View<'_, 'a> {
             true => first.before.candidate,
             false => first.before.mask,
         };
-        let change = Lines {
+        let change = LineChart {
             title: format!("{}: change against {before}", self.title),
             about:
                 "paired, median and 95 % interval, below 0 is faster; rings and what lies in the \
                     grey: not resolved"
                     .into(),
             x: (self.x.0, self.x.1.into()),
-            y: (Kind::Linear, "change of the time in %".into()),
+            y: (Scale::Linear, "change of the time in %".into()),
             series: self.changes(),
             twins: self.twins(
                 |time, blur| (-100.0 * blur / time, 100.0 * blur / time),
@@ -70,9 +70,9 @@ impl<'a> View<'_, 'a> {
         (self.of)(place) as f64
     }
 
-    fn times(&self) -> Vec<Series> {
+    fn times(&self) -> Vec<Curve> {
         let sides = self.scene.sides.iter().enumerate();
-        let series = sides.map(|(colour, side)| Series {
+        let series = sides.map(|(colour, side)| Curve {
             name: match side.mask == self.scene.name {
                 true => side.candidate.into(),
                 false => side.mask.into(),
@@ -90,9 +90,9 @@ impl<'a> View<'_, 'a> {
         series.collect()
     }
 
-    fn changes(&self) -> Vec<Series> {
+    fn changes(&self) -> Vec<Curve> {
         let contrasts = self.scene.contrasts.iter().enumerate();
-        let series = contrasts.map(|(i, contrast)| Series {
+        let series = contrasts.map(|(i, contrast)| Curve {
             name: contrast.name().into(),
             colour: i + 1,
             points: self
@@ -141,6 +141,6 @@ pub fn change(difference: &Difference) -> Value {
         middle,
         low,
         high,
-        unsure: difference.verdict() == Verdict::NotResolved,
+        unsure: difference.verdict() == Significance::NotResolved,
     }
 }

@@ -3,7 +3,7 @@
 //! Cliffs in words, each with the smallest plan that shows it.
 
 use crate::record::parse::Place;
-use crate::stats::cliff::{self, Axis, Cliff};
+use crate::stats::cliff::{self, Cliff, Coordinate};
 use crate::stats::dataset::Pool;
 use crate::stats::format::{distinct, list, ns};
 
@@ -73,7 +73,7 @@ fn sentence(pool: &Pool<'_>, run: &[&Cliff<'_>]) -> Option<(f64, String)> {
     values.sort_unstable();
     let masks = distinct(run, |cliff| cliff.key.place.mask).join(", ");
     let lengths = match axis {
-        Axis::Len => String::new(),
+        Coordinate::Len => String::new(),
         _ => {
             let lengths = distinct(run, |cliff| cliff.key.place.len);
             format!(", len={}", list(&lengths))
@@ -93,7 +93,7 @@ fn sentence(pool: &Pool<'_>, run: &[&Cliff<'_>]) -> Option<(f64, String)> {
         Some(rival) => format!("times what {rival} takes there ({} ns)", ns(worst.expected)),
         None => format!(
             "times what the {} beside it let expect ({} ns)",
-            if axis == Axis::Len {
+            if axis == Coordinate::Len {
                 "lengths"
             } else {
                 "offsets"

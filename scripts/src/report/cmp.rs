@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use crate::report::heading;
 use crate::stats::dataset::{what, Key, Pool};
-use crate::stats::estimate::{Estimate, Verdict};
+use crate::stats::estimate::{Estimate, Significance};
 use crate::stats::format::{ns, percent, wrap};
 
 /// Said where the clocks of both cores are known.
@@ -171,7 +171,11 @@ fn row(text: &mut String, pair: &Pair<'_>) {
 }
 
 /// What either record says of a candidate against the base; none of the base itself.
-fn changes<'a>(one: &Pool<'a>, other: &Pool<'a>, key: Key<'a>) -> Option<(Verdict, Verdict)> {
+fn changes<'a>(
+    one: &Pool<'a>,
+    other: &Pool<'a>,
+    key: Key<'a>,
+) -> Option<(Significance, Significance)> {
     let verdict = |pool: &Pool<'a>| {
         let base = pool.key(key.place, pool.base);
         Some(pool.difference(base, key)?.verdict())

@@ -27,13 +27,13 @@ fn class_name(class: usize) -> String {
 }
 
 /// The pools of one machine.
-pub struct Machine<'p, 'a> {
+pub struct RankedMachine<'p, 'a> {
     pub name: String,
     pub pools: Vec<&'p Pool<'a>>,
 }
 
 /// Pools by lab and CPU model, in the order of the first of each.
-pub fn machines<'p, 'a>(pools: &'p [Pool<'a>]) -> Vec<Machine<'p, 'a>> {
+pub fn machines<'p, 'a>(pools: &'p [Pool<'a>]) -> Vec<RankedMachine<'p, 'a>> {
     let name = |pool: &Pool<'a>| {
         let said = |key| pool.parts[0].header(key).unwrap_or("unknown").trim();
         format!("{} (lab {})", said("cpu model"), said("lab"))
@@ -42,7 +42,7 @@ pub fn machines<'p, 'a>(pools: &'p [Pool<'a>]) -> Vec<Machine<'p, 'a>> {
     let of = |machine: &String| pools.iter().filter(|pool| name(pool) == *machine).collect();
     names
         .into_iter()
-        .map(|name| Machine {
+        .map(|name| RankedMachine {
             pools: of(&name),
             name,
         })
@@ -80,7 +80,7 @@ struct Runner<'a> {
     relative: f64,
 }
 
-impl Machine<'_, '_> {
+impl RankedMachine<'_, '_> {
     /// What one candidate takes against another in a race; none if they never met.
     fn ratio(&self, race_of: (Place<'_>, usize), before: &str, after: &str) -> Option<Ratio> {
         let mut ratios = Vec::new();
@@ -148,7 +148,7 @@ fn ratio(difference: &Difference) -> Ratio {
 }
 
 /// A block for each routine, mask and state of memory, a column for each machine.
-pub fn text(machines: &[Machine<'_, '_>], stamp: Option<&str>) -> String {
+pub fn text(machines: &[RankedMachine<'_, '_>], stamp: Option<&str>) -> String {
     let mut text = String::new();
     for line in stamp.iter() {
         text += &wrap(line, 0);
@@ -189,7 +189,7 @@ fn distinct_hashed<T: Copy + Eq + std::hash::Hash>(all: impl Iterator<Item = T>)
 }
 
 /// A row for each candidate, in the order of the first machine that ran.
-fn race_rows(text: &mut String, machines: &[Machine<'_, '_>], race_of: (Place<'_>, usize)) {
+fn race_rows(text: &mut String, machines: &[RankedMachine<'_, '_>], race_of: (Place<'_>, usize)) {
     let all: Vec<_> = machines
         .iter()
         .flat_map(|machine| &machine.pools)

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::record::parse::Place;
 use crate::stats::comparison::{contrasts, group, places, title, Chosen};
 use crate::stats::dataset::Pool;
-use crate::stats::estimate::{Difference, Verdict};
+use crate::stats::estimate::{Difference, Significance};
 use crate::stats::format::{distinct, indented, list, ns, percent, signed, wrap};
 
 /// A block with more offsets than this is summed up.
@@ -83,7 +83,7 @@ fn in_full(text: &mut String, rows: &[Compared<'_>]) {
 
 /// The change with its interval, or that it is not resolved.
 fn change(d: &Difference) -> String {
-    if d.verdict() == Verdict::NotResolved {
+    if d.verdict() == Significance::NotResolved {
         return "not resolved".into();
     }
     let (middle, (low, high)) = d.percent();
@@ -123,19 +123,22 @@ fn spread(mut times: Vec<i64>) -> String {
 
 /// At how many offsets it became faster or slower, by how much, and the worst of them.
 fn told(rows: &[Compared<'_>]) -> String {
-    let of = |verdict: Verdict| -> Vec<_> {
+    let of = |verdict: Significance| -> Vec<_> {
         rows.iter()
             .filter(|(_, d, _)| d.verdict() == verdict)
             .collect()
     };
     let mut told = Vec::new();
-    for (verdict, word) in [(Verdict::Faster, "faster"), (Verdict::Slower, "slower")] {
+    for (verdict, word) in [
+        (Significance::Faster, "faster"),
+        (Significance::Slower, "slower"),
+    ] {
         let here = of(verdict);
         let changes = here.iter().map(|(p, d, _)| (d.percent().0, p));
         let mut changes: Vec<_> = changes.collect();
         changes.sort_by(|a, b| a.0.total_cmp(&b.0));
         if let (Some(least), Some(most)) = (changes.first(), changes.last()) {
-            let at = if verdict == Verdict::Slower {
+            let at = if verdict == Significance::Slower {
                 most.1
             } else {
                 least.1
@@ -152,7 +155,7 @@ fn told(rows: &[Compared<'_>]) -> String {
             ));
         }
     }
-    let unresolved = of(Verdict::NotResolved).len();
+    let unresolved = of(Significance::NotResolved).len();
     if unresolved > 0 {
         told.push(format!("not resolved at {unresolved}"));
     }

@@ -49,7 +49,7 @@ const CASES: [(&str, f32, i32); 8] = [
 ];
 
 /// The tool, and where it is tried.
-struct Tried<'a> {
+struct ToolUnderTest<'a> {
     tool: PathBuf,
     cache: &'a Path,
     checkout: &'a Path,
@@ -67,7 +67,7 @@ pub fn check(
 ) {
     let dir = cache.dir().to_path_buf();
     drop(cache);
-    let tried = Tried {
+    let tried = ToolUnderTest {
         tool: std::env::current_exe().unwrap_or_default(),
         cache: &dir,
         checkout,
@@ -111,7 +111,7 @@ pub fn check(
     tally.check("the module builds after that", last);
 }
 
-impl Tried<'_> {
+impl ToolUnderTest<'_> {
     /// Starts the tool in a process group of its own.
     fn start(&self, words: &str) -> Result<Child> {
         let log = File::create(self.log()).context("cannot write the log")?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::cmd::readme;
-use crate::cmd::time::{self, Place};
+use crate::cmd::time::{self, LabKind};
 use crate::lab::cache::Cache;
 use crate::lab::Lab;
 use crate::record::comparable::{admit, Alike};
@@ -38,13 +38,13 @@ pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration, tally
         Ok(experiments) => experiments,
         Err(e) => return tally.fail("experiments", &e),
     };
-    let built = match time::build(cache, lab, checkout, Place::Um) {
+    let built = match time::build(cache, lab, checkout, LabKind::Um) {
         Ok(built) => built,
         Err(e) => return tally.fail("kernel to time in", &e),
     };
     let once = |experiment: &Experiment| {
         let machine = time::machine(cache, lab, checkout, &built, experiment, silence)?;
-        time::measure(cache, checkout, Place::Um, &machine, experiment, 1)
+        time::measure(cache, checkout, LabKind::Um, &machine, experiment, 1)
     };
     for experiment in &experiments {
         let told = once(experiment).and_then(|text| tells(cache, &experiment.name, text, true));
@@ -59,7 +59,7 @@ pub fn check(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration, tally
 /// Runs the default set in the KUnit kernel for x86_64. Its times must not be believed if it is
 /// emulated.
 fn emulated(cache: &Cache, lab: &Lab, checkout: &Path, silence: Duration) -> Result<()> {
-    let (default, place) = (Experiment::default_set(), Place::Kunit);
+    let (default, place) = (Experiment::default_set(), LabKind::Kunit);
     let built = time::build(cache, lab, checkout, place)?;
     let machine = time::machine(cache, lab, checkout, &built, &default, silence)?;
     let text = time::measure(cache, checkout, place, &machine, &default, 1)?;

@@ -61,7 +61,7 @@ const CONTROL: &str = "stress-control";
 const PANIC: &str = "stress-panic";
 
 /// What goes into the guest.
-struct Built {
+struct DebugGuest {
     kernel: PathBuf,
     module: PathBuf,
     /// The module that does bad things.
@@ -136,7 +136,7 @@ fn plans(cache: &Cache, lab: &Lab, machine: &Machine, seed: u64, tally: &Tally) 
     }
 }
 
-fn build(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<Built> {
+fn build(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<DebugGuest> {
     let kernel = kunit::build(cache, lab, checkout, Arch::Debug)?;
     let modules = kunit::build_dir(cache, Arch::Debug).join("lib/repmov");
     let progress = Progress::start("program for the guest");
@@ -155,7 +155,7 @@ fn build(cache: &Cache, lab: &Lab, checkout: &Path) -> Result<Built> {
         return Err(e);
     }
     progress.done();
-    let built = Built {
+    let built = DebugGuest {
         kernel,
         module: modules.join("repmov.ko"),
         provoke: modules.join("kunit/provoke.ko"),
@@ -171,7 +171,7 @@ fn machine(
     cache: &Cache,
     lab: &Lab,
     checkout: &Path,
-    built: &Built,
+    built: &DebugGuest,
     silence: Duration,
 ) -> Result<Machine> {
     let contents = Contents {

@@ -12,36 +12,36 @@ const NEAR: usize = 3;
 
 /// What varies along a line of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum Coordinate {
     Len,
     Src,
     Dst,
 }
 
-impl Axis {
+impl Coordinate {
     pub fn of(self, place: &Place<'_>) -> u64 {
         match self {
-            Axis::Len => place.len,
-            Axis::Src => place.src,
-            Axis::Dst => place.dst,
+            Coordinate::Len => place.len,
+            Coordinate::Src => place.src,
+            Coordinate::Dst => place.dst,
         }
     }
 
     pub fn set<'a>(self, place: &Place<'a>, value: u64) -> Place<'a> {
         let mut place = *place;
         match self {
-            Axis::Len => place.len = value,
-            Axis::Src => place.src = value,
-            Axis::Dst => place.dst = value,
+            Coordinate::Len => place.len = value,
+            Coordinate::Src => place.src = value,
+            Coordinate::Dst => place.dst = value,
         }
         place
     }
 
     pub fn word(self) -> &'static str {
         match self {
-            Axis::Len => "len",
-            Axis::Src => "src",
-            Axis::Dst => "dst",
+            Coordinate::Len => "len",
+            Coordinate::Src => "src",
+            Coordinate::Dst => "dst",
         }
     }
 }
@@ -49,7 +49,7 @@ impl Axis {
 /// One such cell.
 pub struct Cliff<'a> {
     pub key: Key<'a>,
-    pub axis: Axis,
+    pub axis: Coordinate,
     pub time: i64,
     pub expected: i64,
     /// What it is compared with: another candidate at the same place, or the same one beside it.
@@ -68,7 +68,7 @@ impl<'a> Cliff<'a> {
     }
 
     /// What cliffs that are told in one sentence have in common.
-    pub fn family(&self) -> (Place<'a>, &'a str, Option<&'a str>, Axis) {
+    pub fn family(&self) -> (Place<'a>, &'a str, Option<&'a str>, Coordinate) {
         let place = Place {
             mask: "",
             ..self.axis.set(&self.key.place, 0)
@@ -82,7 +82,7 @@ impl<'a> Cliff<'a> {
         };
         let place = match self.rival() {
             Some(_) => place,
-            None => Axis::Len.set(&place, 0),
+            None => Coordinate::Len.set(&place, 0),
         };
         (place, self.key.candidate, self.rival(), self.axis)
     }
@@ -92,7 +92,7 @@ impl<'a> Cliff<'a> {
 pub fn cliffs<'a>(pool: &Pool<'a>) -> Vec<Cliff<'a>> {
     let mut cliffs = Vec::new();
     for &candidate in &pool.candidates {
-        for axis in [Axis::Len, Axis::Src, Axis::Dst] {
+        for axis in [Coordinate::Len, Coordinate::Src, Coordinate::Dst] {
             for line in lines(pool, axis) {
                 along(pool, candidate, axis, &line, &mut cliffs);
             }
@@ -103,7 +103,7 @@ pub fn cliffs<'a>(pool: &Pool<'a>) -> Vec<Cliff<'a>> {
 }
 
 /// The places that differ along an axis alone, sorted by it.
-fn lines<'a>(pool: &Pool<'a>, axis: Axis) -> Vec<Vec<Place<'a>>> {
+fn lines<'a>(pool: &Pool<'a>, axis: Coordinate) -> Vec<Vec<Place<'a>>> {
     let mut all: Vec<(Place<'a>, Vec<Place<'a>>)> = Vec::new();
     let mut index = std::collections::HashMap::new();
     for place in &pool.places {
@@ -126,7 +126,7 @@ fn lines<'a>(pool: &Pool<'a>, axis: Axis) -> Vec<Vec<Place<'a>>> {
 fn along<'a>(
     pool: &Pool<'a>,
     candidate: &'a str,
-    axis: Axis,
+    axis: Coordinate,
     line: &[Place<'a>],
     cliffs: &mut Vec<Cliff<'a>>,
 ) {
@@ -137,8 +137,8 @@ fn along<'a>(
     let middle = median(times.iter().map(|(_, time)| *time).collect());
     for (i, &(place, time)) in times.iter().enumerate() {
         let expected = match axis {
-            Axis::Len => beside(&times, i),
-            Axis::Src | Axis::Dst => middle,
+            Coordinate::Len => beside(&times, i),
+            Coordinate::Src | Coordinate::Dst => middle,
         };
         let Some(expected) = expected.filter(|&expected| steep(pool, place, time, expected)) else {
             continue;
@@ -186,7 +186,7 @@ fn rivals<'a>(pool: &Pool<'a>, candidate: &'a str, cliffs: &mut Vec<Cliff<'a>>) 
         if steep(pool, place, own, expected) {
             cliffs.push(Cliff {
                 key: pool.key(place, candidate),
-                axis: Axis::Len,
+                axis: Coordinate::Len,
                 time: own,
                 expected,
                 against: pool.key(place, rival),

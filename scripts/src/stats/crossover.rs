@@ -5,7 +5,7 @@
 use crate::record::parse::Place;
 use crate::stats::comparison::{contrasts, title, Chosen, Contrast, Side};
 use crate::stats::dataset::Pool;
-use crate::stats::estimate::Verdict;
+use crate::stats::estimate::Significance;
 use crate::stats::format::distinct;
 
 /// With fewer lengths there is no threshold to find.
@@ -22,9 +22,11 @@ pub enum Threshold {
 }
 
 /// Finds it from the verdicts, in the order of the lengths. None if there are none.
-fn threshold(verdicts: &[(u64, Verdict)]) -> Option<Threshold> {
+fn threshold(verdicts: &[(u64, Significance)]) -> Option<Threshold> {
     let last = verdicts.last()?.0;
-    let not = verdicts.iter().rposition(|(_, v)| *v != Verdict::Faster);
+    let not = verdicts
+        .iter()
+        .rposition(|(_, v)| *v != Significance::Faster);
     Some(match not {
         None => Threshold::Between(None, verdicts[0].0),
         Some(at) => match verdicts.get(at + 1) {
@@ -111,8 +113,8 @@ mod tests {
 
     #[test]
     fn verdicts_in_a_row() {
-        use Verdict::{Faster, NotResolved, Slower};
-        let of = |verdicts: &[Verdict]| {
+        use Significance::{Faster, NotResolved, Slower};
+        let of = |verdicts: &[Significance]| {
             let lengths = (1..).map(|i| 16 * i);
             threshold(&lengths.zip(verdicts.iter().copied()).collect::<Vec<_>>())
         };

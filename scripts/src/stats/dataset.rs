@@ -29,9 +29,9 @@ pub struct Key<'a> {
 }
 
 /// Whose memory it was, and what of it was in which cache: what is as noisy as all of its kind.
-pub type State<'a> = (&'a str, &'a str);
+pub type MemoryState<'a> = (&'a str, &'a str);
 
-fn state<'a>(place: &Place<'a>) -> State<'a> {
+fn state<'a>(place: &Place<'a>) -> MemoryState<'a> {
     (place.mem, place.cache)
 }
 
@@ -48,7 +48,7 @@ pub struct Pool<'a> {
     /// In the order of the first boot, without the twin.
     pub candidates: Vec<&'a str>,
     /// For each state of memory, in the order of the first boot.
-    pub resolutions: Vec<(State<'a>, Resolution)>,
+    pub resolutions: Vec<(MemoryState<'a>, Resolution)>,
     cells: HashMap<Key<'a>, Vec<(usize, &'a Cell<'a>)>>,
     times: HashMap<Key<'a>, Estimate>,
     /// The differences of the A/A pairs.
@@ -266,9 +266,9 @@ mod tests {
     use super::*;
     use crate::record::parse::parts;
     use crate::record::synthetic::Synthetic;
-    use crate::stats::estimate::Verdict;
+    use crate::stats::estimate::Significance;
 
-    fn verdict(synthetic: &Synthetic, len: u64) -> Verdict {
+    fn verdict(synthetic: &Synthetic, len: u64) -> Significance {
         let files = [synthetic.file()];
         let parts = parts(&files).unwrap();
         let pools = pools(&parts).unwrap();
@@ -285,18 +285,18 @@ mod tests {
         let plain = Synthetic::lengths(&lengths);
         // Candidates that do not differ.
         let same = plain.clone().candidate("new", |time| time);
-        assert_eq!(verdict(&same, 64), Verdict::NotResolved);
+        assert_eq!(verdict(&same, 64), Significance::NotResolved);
         let faster = plain.clone().candidate("new", |time| time * 0.9);
-        assert_eq!(verdict(&faster, 64), Verdict::Faster);
+        assert_eq!(verdict(&faster, 64), Significance::Faster);
         // The same gain beside twins that differ by as much.
         let blurred = faster.clone().twin(|time| time * 1.15);
-        assert_eq!(verdict(&blurred, 64), Verdict::NotResolved);
+        assert_eq!(verdict(&blurred, 64), Significance::NotResolved);
         // One pair that differs counts at its own place.
         let odd = faster.twin_at(64, |time| time * 1.15);
-        assert_eq!(verdict(&odd, 64), Verdict::NotResolved);
-        assert_eq!(verdict(&odd, 80), Verdict::Faster);
+        assert_eq!(verdict(&odd, 64), Significance::NotResolved);
+        assert_eq!(verdict(&odd, 80), Significance::Faster);
         let slower = plain.candidate("new", |time| time * 1.1);
-        assert_eq!(verdict(&slower, 64), Verdict::Slower);
+        assert_eq!(verdict(&slower, 64), Significance::Slower);
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
         let place = pools[0].places[0];
         let key = |candidate| pools[0].key(place, candidate);
         let difference = pools[0].difference(key("orig"), key("new")).unwrap();
-        assert_eq!(difference.verdict(), Verdict::NotResolved);
+        assert_eq!(difference.verdict(), Significance::NotResolved);
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub fn percentile(mut values: Vec<f64>, part: f64) -> f64 {
 
 /// What can be said of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Significance {
     Faster,
     Slower,
     /// The interval holds nought, or the bench cannot tell so little apart.
@@ -133,12 +133,12 @@ pub struct Difference {
 }
 
 impl Difference {
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Significance {
         let large = self.change.median.abs() > self.resolution;
         match self.change.interval {
-            Some((_, high)) if large && high < 0 => Verdict::Faster,
-            Some((low, _)) if large && low > 0 => Verdict::Slower,
-            _ => Verdict::NotResolved,
+            Some((_, high)) if large && high < 0 => Significance::Faster,
+            Some((low, _)) if large && low > 0 => Significance::Slower,
+            _ => Significance::NotResolved,
         }
     }
 
@@ -236,14 +236,14 @@ mod tests {
             }
             .verdict()
         };
-        assert_eq!(verdict(pair(-100, 20), 50), Verdict::Faster);
-        assert_eq!(verdict(pair(100, 20), 50), Verdict::Slower);
-        assert_eq!(verdict(pair(-100, 20), 100), Verdict::NotResolved);
-        assert_eq!(verdict(pair(-100, 101), 50), Verdict::NotResolved);
+        assert_eq!(verdict(pair(-100, 20), 50), Significance::Faster);
+        assert_eq!(verdict(pair(100, 20), 50), Significance::Slower);
+        assert_eq!(verdict(pair(-100, 20), 100), Significance::NotResolved);
+        assert_eq!(verdict(pair(-100, 101), 50), Significance::NotResolved);
         let unsure = Estimate {
             median: -100,
             interval: None,
         };
-        assert_eq!(verdict(unsure, 0), Verdict::NotResolved);
+        assert_eq!(verdict(unsure, 0), Significance::NotResolved);
     }
 }

@@ -49,16 +49,16 @@ pub struct Fit<'a> {
 
 /// A line: picoseconds at length 0, and per byte.
 #[derive(Clone, Copy)]
-struct Line {
+struct Trend {
     start: f64,
     slope: f64,
 }
 
-type Point = (f64, f64);
+type Sample = (f64, f64);
 
 /// Theil's and Sen's line: the middle of the slopes between any two points, and the middle of what
 /// is left. Outliers do not move it. None if fewer than two lengths differ.
-fn line(points: &[Point]) -> Option<Line> {
+fn line(points: &[Sample]) -> Option<Trend> {
     let mut slopes = Vec::new();
     for (i, (x, y)) in points.iter().enumerate() {
         let others = points[..i].iter().filter(|(other, _)| other != x);
@@ -66,7 +66,7 @@ fn line(points: &[Point]) -> Option<Line> {
     }
     let slope = middle(slopes)?;
     let start = middle(points.iter().map(|(x, y)| y - slope * x).collect())?;
-    Some(Line { start, slope })
+    Some(Trend { start, slope })
 }
 
 fn middle(mut values: Vec<f64>) -> Option<f64> {
@@ -115,7 +115,7 @@ fn fit<'a>(pool: &Pool<'a>, side: Side<'a>, places: &[Place<'a>]) -> Option<Fit<
         return None;
     }
     let median = |samples: &[i64]| middle(samples.iter().map(|&ps| ps as f64).collect());
-    let points: Vec<Point> = cells
+    let points: Vec<Sample> = cells
         .iter()
         .filter_map(|(len, samples)| Some((*len, median(samples)?)))
         .collect();
@@ -143,11 +143,11 @@ fn fit<'a>(pool: &Pool<'a>, side: Side<'a>, places: &[Place<'a>]) -> Option<Fit<
 }
 
 /// Lines through lengths drawn with replacement, each with the median of as many samples drawn so.
-fn drawn(cells: &[(f64, Vec<i64>)]) -> Vec<Line> {
+fn drawn(cells: &[(f64, Vec<i64>)]) -> Vec<Trend> {
     let mut dice = Dice(1);
     let mut lines = Vec::new();
     for _ in 0..DRAWS {
-        let points: Vec<Point> = (0..cells.len())
+        let points: Vec<Sample> = (0..cells.len())
             .filter_map(|_| {
                 let (len, samples) = &cells[dice.roll(cells.len())];
                 let count = samples.len();

@@ -13,7 +13,7 @@ use crate::patch::apply::{apply, Source};
 use crate::patch::mail;
 use crate::patch::routine::Routine;
 use crate::patch::series::Series;
-use crate::verify::given::{self, Given, Kind};
+use crate::verify::given::{self, Given, Input};
 
 /// A candidate of a routine.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ impl Candidates {
         let folder = work.join("sources");
         fs::create_dir_all(&work).context("cannot make a folder in the cache")?;
         let (name, patched) = match given.kind()? {
-            Kind::Source(file, routine) => ("asm", whole(file, routine)?),
-            Kind::Patch(file) => ("patch", patched(lab, &work, file, given)?),
+            Input::Source(file, routine) => ("asm", whole(file, routine)?),
+            Input::Patch(file) => ("patch", patched(lab, &work, file, given)?),
         };
         let Patched {
             title,

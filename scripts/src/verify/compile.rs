@@ -14,7 +14,7 @@ use crate::os::progress::Progress;
 use crate::verify::candidate::{Candidate, Candidates};
 
 /// A module that was built.
-pub struct Built {
+pub struct Compiled {
     pub module: PathBuf,
     /// What objtool found wrong.
     pub objtool: Vec<String>,
@@ -28,7 +28,12 @@ pub fn out(cache: &Cache) -> PathBuf {
 }
 
 /// Builds it in that folder.
-pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates) -> Result<Built> {
+pub fn build(
+    cache: &Cache,
+    lab: &Lab,
+    checkout: &Path,
+    candidates: &Candidates,
+) -> Result<Compiled> {
     let progress = Progress::start("module");
     let out = out(cache);
     let log = cache.log("verify-module")?;
@@ -47,7 +52,7 @@ pub fn build(cache: &Cache, lab: &Lab, checkout: &Path, candidates: &Candidates)
         return Err(explained(&log.text(), candidates).unwrap_or(e));
     }
     progress.done();
-    Ok(Built {
+    Ok(Compiled {
         module: out.join("repmov.ko"),
         objtool: objtool(&log.text()),
         exports: candidates.all.iter().flat_map(exports).collect(),

@@ -27,7 +27,7 @@ pub struct Given {
 }
 
 /// What was given, in its two kinds.
-pub enum Kind<'a> {
+pub enum Input<'a> {
     Patch(&'a str),
     Source(&'a str, &'static Routine),
 }
@@ -52,10 +52,10 @@ impl Given {
         self.routine.as_deref().map(Routine::named).transpose()
     }
 
-    pub fn kind(&self) -> Result<Kind<'_>> {
+    pub fn kind(&self) -> Result<Input<'_>> {
         let routine = self.routine()?;
         match (&self.patch, &self.asm) {
-            (Some(patch), None) => Ok(Kind::Patch(patch)),
+            (Some(patch), None) => Ok(Input::Patch(patch)),
             (None, Some(asm)) => {
                 ensure!(
                     self.base.is_none(),
@@ -65,7 +65,7 @@ impl Given {
                     "ASM wants ROUTINE: memcpy, rep_movs_alternative or \
                      copy_user_enhanced_fast_string",
                 )?;
-                Ok(Kind::Source(asm, routine))
+                Ok(Input::Source(asm, routine))
             }
             (Some(_), Some(_)) => bail!("PATCH and ASM: one of them"),
             (None, None) => bail!("say PATCH=FILE (a mail or a diff; - reads it from the standard input) or ASM=FILE ROUTINE=NAME"),

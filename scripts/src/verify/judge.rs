@@ -11,11 +11,11 @@ use crate::guest::machine;
 use crate::lab::cache::Cache;
 use crate::lab::Lab;
 use crate::os::progress::Progress;
+use crate::verify::attempt::Attempt;
 use crate::verify::candidate::Candidates;
-use crate::verify::cell::Cell;
-use crate::verify::compile::{self, Built};
+use crate::verify::compile::{self, Compiled};
 use crate::verify::trial::Trial;
-use crate::verify::verdict::{self, State};
+use crate::verify::verdict::{self, Booted};
 
 /// What came of candidates.
 pub struct Verdict {
@@ -51,9 +51,9 @@ pub fn judge(
     };
     let states = both(|its| {
         let all = candidates.all.iter();
-        let cells = all.flat_map(|one| Cell::all(one.routine, candidates.name));
-        let cells = trial(its).run(cells.collect(), &Progress::silent())?;
-        Ok(State { its, cells })
+        let attempts = all.flat_map(|one| Attempt::all(one.routine, candidates.name));
+        let attempts = trial(its).run(attempts.collect(), &Progress::silent())?;
+        Ok(Booted { its, attempts })
     });
     match states {
         Ok(states) => {
@@ -80,7 +80,7 @@ fn both<T: Send>(work: impl Fn(bool) -> Result<T> + Sync) -> Result<[T; 2]> {
 }
 
 /// Everything that was found.
-fn verdict(candidates: &Candidates, built: &Built, states: &[State]) -> Verdict {
+fn verdict(candidates: &Candidates, built: &Compiled, states: &[Booted]) -> Verdict {
     let mut text = verdict::table(candidates.name, states);
     for note in verdict::notes(states) {
         text += &format!("{note}\n");

@@ -3,8 +3,8 @@
 //! Verdicts: candidates that a user gives, built alone, tried in guests, and what is found wrong with
 //! them. Knows nothing of mails and of how a verdict is asked for.
 
+pub mod attempt;
 pub mod candidate;
-pub mod cell;
 pub mod compile;
 pub mod given;
 pub mod judge;

@@ -15,7 +15,7 @@ use crate::guest::outcome::{End, Ended};
 use crate::guest::protocol::crash;
 use crate::lab::cache::Cache;
 use crate::os::progress::Progress;
-use crate::verify::cell::{Cell, Outcome};
+use crate::verify::attempt::{Attempt, Outcome};
 
 /// A guest says something when a check begins, and emulated too the longest takes tenths of a second.
 /// On a busy machine, where booting takes longer than this, it has as long as booting took.
@@ -39,16 +39,16 @@ pub struct Trial<'a> {
 
 impl Trial<'_> {
     /// The outcomes of all checks, those first that run nothing.
-    pub fn run(mut self, mut cells: Vec<Cell>, progress: &Progress) -> Result<Vec<Cell>> {
-        cells.sort_by_key(Cell::runs);
+    pub fn run(mut self, mut attempts: Vec<Attempt>, progress: &Progress) -> Result<Vec<Attempt>> {
+        attempts.sort_by_key(Attempt::runs);
         self.machine.silence = self.machine.silence.min(BOOTING);
         self.machine.initrd = self.cache.path(&format!("{}.cpio", self.name));
         let job = if self.once { "checks-once" } else { "checks" };
         loop {
-            let open = cells.iter().filter(|cell| cell.outcome.is_none());
-            let words: Vec<_> = open.map(Cell::words).collect();
+            let open = attempts.iter().filter(|attempt| attempt.outcome.is_none());
+            let words: Vec<_> = open.map(Attempt::words).collect();
             if words.is_empty() {
-                return Ok(cells);
+                return Ok(attempts);
             }
             let contents = Contents {
                 plans: &(words.join("\n") + "\n"),
@@ -63,9 +63,12 @@ impl Trial<'_> {
             let ended = self.machine.watch(self.cache, &boot, PATIENCE, progress)?;
             self.is_as_asked(&ended)?;
             let before = words.len();
-            take(&mut cells, &ended);
-            forbid(&mut cells, self.once);
-            let after = cells.iter().filter(|cell| cell.outcome.is_none()).count();
+            take(&mut attempts, &ended);
+            forbid(&mut attempts, self.once);
+            let after = attempts
+                .iter()
+                .filter(|attempt| attempt.outcome.is_none())
+                .count();
             if after == before {
                 ended.result()?;
                 bail!("the guest did no check, and does not say why");
@@ -105,16 +108,16 @@ impl Trial<'_> {
 }
 
 /// Takes from a boot what came of the checks that had no outcome before it.
-fn take(cells: &mut [Cell], ended: &Ended) {
-    let mut open: Vec<&mut Cell> = cells
+fn take(attempts: &mut [Attempt], ended: &Ended) {
+    let mut open: Vec<&mut Attempt> = attempts
         .iter_mut()
         .filter(|one| one.outcome.is_none())
         .collect();
     for section in &ended.sections.all {
         let number = number(&section.name);
-        if let Some(cell) = number.and_then(|number| open.get_mut(number - 1)) {
-            let outcome = Outcome::read(cell.check, &section.text, section.status);
-            cell.outcome = Some(outcome);
+        if let Some(attempt) = number.and_then(|number| open.get_mut(number - 1)) {
+            let outcome = Outcome::read(attempt.check, &section.text, section.status);
+            attempt.outcome = Some(outcome);
         }
     }
     if matches!(ended.end, End::Done) {
@@ -123,11 +126,11 @@ fn take(cells: &mut [Cell], ended: &Ended) {
     let Some(last) = last(ended) else {
         return;
     };
-    let Some(cell) = open.get_mut(last - 1) else {
+    let Some(attempt) = open.get_mut(last - 1) else {
         return;
     };
-    cell.outcome = Some(broken(ended));
-    let broke = cell.clone();
+    attempt.outcome = Some(broken(ended));
+    let broke = attempt.clone();
     let rest = open
         .iter_mut()
         .filter(|one| one.outcome.is_none() && broke.runs() && one.runs());
@@ -137,13 +140,16 @@ fn take(cells: &mut [Cell], ended: &Ended) {
 }
 
 /// Marks what the guest did not try for what it had found.
-fn forbid(cells: &mut [Cell], once: bool) {
-    let bad = |cell: &&Cell| cell.outcome.as_ref().is_some_and(|one| !one.good());
-    let causes: Vec<Cell> = cells.iter().filter(bad).cloned().collect();
-    for cell in cells.iter_mut().filter(|cell| cell.outcome.is_none()) {
-        let forbids = |cause: &&Cell| cause.forbids(cell) || (once && cause.same(cell));
+fn forbid(attempts: &mut [Attempt], once: bool) {
+    let bad = |attempt: &&Attempt| attempt.outcome.as_ref().is_some_and(|one| !one.good());
+    let causes: Vec<Attempt> = attempts.iter().filter(bad).cloned().collect();
+    for attempt in attempts
+        .iter_mut()
+        .filter(|attempt| attempt.outcome.is_none())
+    {
+        let forbids = |cause: &&Attempt| cause.forbids(attempt) || (once && cause.same(attempt));
         if let Some(cause) = causes.iter().find(forbids) {
-            cell.outcome = Some(Outcome::Untried(format!("after {}", cause.check)));
+            attempt.outcome = Some(Outcome::Untried(format!("after {}", cause.check)));
         }
     }
 }
@@ -203,8 +209,8 @@ mod tests {
     use crate::guest::protocol::Sections;
     use crate::patch::routine::Routine;
 
-    fn cells() -> Vec<Cell> {
-        Cell::all(Routine::named("memcpy").unwrap(), "patch")
+    fn attempts() -> Vec<Attempt> {
+        Attempt::all(Routine::named("memcpy").unwrap(), "patch")
     }
 
     fn ended(sent: &str, console: &str, end: End) -> Ended {
@@ -217,45 +223,48 @@ mod tests {
 
     #[test]
     fn outcomes_go_to_their_checks() {
-        let mut cells = cells();
+        let mut attempts = attempts();
         let sent = done(1, "patched_text") + &done(2, "returns") + "=== done\n";
-        take(&mut cells, &ended(&sent, "", End::Done));
-        assert_eq!(cells[0].outcome, Some(Outcome::Right));
-        assert!(cells[1].outcome.is_some() && cells[2].outcome.is_none());
+        take(&mut attempts, &ended(&sent, "", End::Done));
+        assert_eq!(attempts[0].outcome, Some(Outcome::Right));
+        assert!(attempts[1].outcome.is_some() && attempts[2].outcome.is_none());
         // In the next boot they are counted from there.
-        take(&mut cells, &ended(&done(1, "patched_text"), "", End::Done));
-        assert_eq!(cells[2].outcome, Some(Outcome::Right));
+        take(
+            &mut attempts,
+            &ended(&done(1, "patched_text"), "", End::Done),
+        );
+        assert_eq!(attempts[2].outcome, Some(Outcome::Right));
     }
 
     #[test]
     fn a_crash_is_of_the_check_that_was_begun_last() {
-        let mut cells = cells();
+        let mut attempts = attempts();
         let console = "[1.0] repmov: check-9: x\n[1.5] BUG: unable to handle page fault\n\
                        [1.5] RIP: 0010:repmov_memcpy_patch_e0f0_0+0x5/0x80\n";
         // The output of the one before was lost.
-        take(&mut cells, &ended("", console, End::Exit));
-        let Some(Outcome::Crash(words, _)) = &cells[8].outcome else {
-            panic!("{:?}", cells[8]);
+        take(&mut attempts, &ended("", console, End::Exit));
+        let Some(Outcome::Crash(words, _)) = &attempts[8].outcome else {
+            panic!("{:?}", attempts[8]);
         };
         assert!(words.starts_with("BUG: unable to handle page fault, at 0010:repmov_memcpy"));
-        assert!(cells[7].outcome.is_none());
-        let untried = |cell: &&Cell| matches!(cell.outcome, Some(Outcome::Untried(_)));
-        let untried: Vec<_> = cells.iter().filter(untried).collect();
+        assert!(attempts[7].outcome.is_none());
+        let untried = |attempt: &&Attempt| matches!(attempt.outcome, Some(Outcome::Untried(_)));
+        let untried: Vec<_> = attempts.iter().filter(untried).collect();
         assert_eq!(untried.len(), 4);
         assert!(untried
             .iter()
-            .all(|cell| cell.mask == "e0f0" && cell.runs()));
+            .all(|attempt| attempt.mask == "e0f0" && attempt.runs()));
     }
 
     #[test]
     fn silence_and_a_reset_have_their_words() {
-        let mut cells = cells();
+        let mut attempts = attempts();
         let silence = End::Silence(Duration::from_secs(5));
-        take(&mut cells, &ended("=== begin check-9\n", "", silence));
-        assert!(matches!(cells[8].outcome, Some(Outcome::Hang(_))));
-        take(&mut cells, &ended("=== begin check-9\n", "", End::Exit));
-        let crashed = |cell: &&Cell| matches!(cell.outcome, Some(Outcome::Crash(..)));
-        let crashed = cells.iter().find(crashed).unwrap();
+        take(&mut attempts, &ended("=== begin check-9\n", "", silence));
+        assert!(matches!(attempts[8].outcome, Some(Outcome::Hang(_))));
+        take(&mut attempts, &ended("=== begin check-9\n", "", End::Exit));
+        let crashed = |attempt: &&Attempt| matches!(attempt.outcome, Some(Outcome::Crash(..)));
+        let crashed = attempts.iter().find(crashed).unwrap();
         assert_eq!(
             (crashed.mask, crashed.check),
             ("e0f1", "calling_convention")
@@ -264,47 +273,50 @@ mod tests {
 
     #[test]
     fn what_would_only_break_the_kernel_is_not_tried() {
-        let mut cells = cells();
+        let mut attempts = attempts();
         let sent = "=== begin check-9\n    not ok 1 calling_convention\n=== end check-9 0\n";
-        take(&mut cells, &ended(sent, "", End::Done));
-        forbid(&mut cells, false);
-        let untried = |cell: &&Cell| matches!(cell.outcome, Some(Outcome::Untried(_)));
-        assert_eq!(cells.iter().filter(untried).count(), 4);
+        take(&mut attempts, &ended(sent, "", End::Done));
+        forbid(&mut attempts, false);
+        let untried = |attempt: &&Attempt| matches!(attempt.outcome, Some(Outcome::Untried(_)));
+        assert_eq!(attempts.iter().filter(untried).count(), 4);
     }
 
     #[test]
     fn a_candidate_is_rejected_once() {
-        let mut cells = cells();
-        cells.extend(Cell::all(Routine::named("memcpy").unwrap(), "other"));
+        let mut attempts = attempts();
+        attempts.extend(Attempt::all(Routine::named("memcpy").unwrap(), "other"));
         let sent = "=== begin check-1\n    not ok 1 patched_text\n=== end check-1 0\n";
-        take(&mut cells, &ended(sent, "", End::Done));
-        forbid(&mut cells, true);
-        let open = cells.iter().filter(|cell| cell.outcome.is_none()).count();
+        take(&mut attempts, &ended(sent, "", End::Done));
+        forbid(&mut attempts, true);
+        let open = attempts
+            .iter()
+            .filter(|attempt| attempt.outcome.is_none())
+            .count();
         assert_eq!(open, 28);
     }
 
     #[test]
     fn a_guest_that_dies_anywhere_is_right_in_no_check_that_was_not_done() {
-        let checks = cells();
+        let checks = attempts();
         let sent: String = (1..=3)
             .map(|number| done(number, checks[number - 1].check))
             .collect();
         for cut in 0..sent.len() {
-            let mut cells = cells();
-            take(&mut cells, &ended(&sent[..cut], "", End::Exit));
-            let right = |cell: &&Cell| cell.outcome == Some(Outcome::Right);
+            let mut attempts = attempts();
+            take(&mut attempts, &ended(&sent[..cut], "", End::Exit));
+            let right = |attempt: &&Attempt| attempt.outcome == Some(Outcome::Right);
             let (right, ends) = (
-                cells.iter().filter(right).count(),
+                attempts.iter().filter(right).count(),
                 sent[..cut].matches(" 0\n").count(),
             );
-            assert_eq!(right, ends, "cut at {cut}: {:?}", &cells[..3]);
+            assert_eq!(right, ends, "cut at {cut}: {:?}", &attempts[..3]);
         }
     }
 
     #[test]
     fn a_boot_without_a_check_changes_nothing() {
-        let mut cells = cells();
-        take(&mut cells, &ended("=== begin insmod\n", "", End::Exit));
-        assert!(cells.iter().all(|cell| cell.outcome.is_none()));
+        let mut attempts = attempts();
+        take(&mut attempts, &ended("=== begin insmod\n", "", End::Exit));
+        assert!(attempts.iter().all(|attempt| attempt.outcome.is_none()));
     }
 }

@@ -4,18 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::verify::cell::{Cell, Outcome, GROUPS, MASKS};
+use crate::verify::attempt::{Attempt, Outcome, GROUPS, MASKS};
 
 /// Lines of a kernel's words that are repeated.
 const EXCERPT: usize = 14;
 
-/// The cells of one state of the kernel.
-pub struct State {
+/// The attempts of one state of the kernel.
+pub struct Booted {
     pub its: bool,
-    pub cells: Vec<Cell>,
+    pub attempts: Vec<Attempt>,
 }
 
-impl State {
+impl Booted {
     fn name(&self) -> &'static str {
         match self.its {
             true => "forced",
@@ -25,13 +25,13 @@ impl State {
 }
 
 /// Whether everything holds.
-pub fn good(states: &[State]) -> bool {
-    let mut cells = states.iter().flat_map(|state| &state.cells);
-    cells.all(|cell| cell.outcome.as_ref().is_some_and(Outcome::good))
+pub fn good(states: &[Booted]) -> bool {
+    let mut attempts = states.iter().flat_map(|state| &state.attempts);
+    attempts.all(|attempt| attempt.outcome.as_ref().is_some_and(Outcome::good))
 }
 
 /// A row for each mask in each state, a column for each group of checks.
-pub fn table(candidate: &str, states: &[State]) -> String {
+pub fn table(candidate: &str, states: &[Booted]) -> String {
     let mut text = format!("{:<44} {:<7}", "", "ITS");
     for (group, _) in GROUPS {
         text += &format!(" {group:<9}");
@@ -40,12 +40,13 @@ pub fn table(candidate: &str, states: &[State]) -> String {
     for routine in routines(states) {
         for mask in MASKS {
             for state in states {
-                let of_row = |cell: &&Cell| cell.routine.name == routine && cell.mask == mask;
-                let cells: Vec<_> = state.cells.iter().filter(of_row).collect();
+                let of_row =
+                    |attempt: &&Attempt| attempt.routine.name == routine && attempt.mask == mask;
+                let attempts: Vec<_> = state.attempts.iter().filter(of_row).collect();
                 let name = format!("{routine} {candidate} {mask}");
                 let mut row = format!("{name:<44} {:<7}", state.name());
                 for (_, checks) in GROUPS {
-                    row += &format!(" {:<9}", word(&cells, checks));
+                    row += &format!(" {:<9}", word(&attempts, checks));
                 }
                 text += row.trim_end();
                 text.push('\n');
@@ -55,20 +56,24 @@ pub fn table(candidate: &str, states: &[State]) -> String {
     text
 }
 
-fn routines(states: &[State]) -> Vec<&'static str> {
+fn routines(states: &[Booted]) -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
-    for cell in states.iter().flat_map(|state| &state.cells) {
-        if !names.contains(&cell.routine.name) {
-            names.push(cell.routine.name);
+    for attempt in states.iter().flat_map(|state| &state.attempts) {
+        if !names.contains(&attempt.routine.name) {
+            names.push(attempt.routine.name);
         }
     }
     names
 }
 
 /// The word for a group: of its first check that does not hold; else right, if one was made.
-fn word(cells: &[&Cell], checks: &[&str]) -> &'static str {
-    let of_group = cells.iter().filter(|cell| checks.contains(&cell.check));
-    let outcomes: Vec<_> = of_group.filter_map(|cell| cell.outcome.as_ref()).collect();
+fn word(attempts: &[&Attempt], checks: &[&str]) -> &'static str {
+    let of_group = attempts
+        .iter()
+        .filter(|attempt| checks.contains(&attempt.check));
+    let outcomes: Vec<_> = of_group
+        .filter_map(|attempt| attempt.outcome.as_ref())
+        .collect();
     let untried = |outcome: &&&Outcome| matches!(outcome, Outcome::Untried(_));
     let bad = || outcomes.iter().filter(|outcome| !outcome.good());
     let first = bad().find(|outcome| !untried(outcome)).or(bad().next());
@@ -77,22 +82,22 @@ fn word(cells: &[&Cell], checks: &[&str]) -> &'static str {
 }
 
 /// What does not hold, each finding once, with where it is so.
-pub fn findings(candidate: &str, states: &[State]) -> String {
+pub fn findings(candidate: &str, states: &[Booted]) -> String {
     let mut order: Vec<(String, String)> = Vec::new();
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut excerpts: BTreeMap<String, String> = BTreeMap::new();
     for state in states {
-        for cell in &state.cells {
-            let Some((words, excerpt)) = cell.outcome.as_ref().and_then(said) else {
+        for attempt in &state.attempts {
+            let Some((words, excerpt)) = attempt.outcome.as_ref().and_then(said) else {
                 continue;
             };
             let words = format!(
                 "{} {}: {}",
-                cell.routine.name,
-                cell.check,
-                bare(cell, candidate, &words)
+                attempt.routine.name,
+                attempt.check,
+                bare(attempt, candidate, &words)
             );
-            let place = format!("{} ITS {}", cell.mask, state.name());
+            let place = format!("{} ITS {}", attempt.mask, state.name());
             let key = without_addresses(&words);
             if !places.contains_key(&key) {
                 order.push((key.clone(), words));
@@ -136,19 +141,19 @@ fn said(outcome: &Outcome) -> Option<(String, &str)> {
 }
 
 /// A finding without the names that its place says again.
-fn bare(cell: &Cell, candidate: &str, words: &str) -> String {
-    let (routine, mask) = (cell.routine.name, cell.mask);
+fn bare(attempt: &Attempt, candidate: &str, words: &str) -> String {
+    let (routine, mask) = (attempt.routine.name, attempt.mask);
     let words = words.replace(&format!("repmov_{routine}_{candidate}_{mask}_"), "entry ");
     words.replace(&format!("{routine} {candidate} {mask} "), "")
 }
 
 /// Why there is nothing to say where the table has `-`, and what was not tried.
-pub fn notes(states: &[State]) -> Vec<String> {
+pub fn notes(states: &[Booted]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    let cells = || states.iter().flat_map(|state| &state.cells);
-    for cell in cells() {
-        let note = match &cell.outcome {
-            Some(Outcome::Skipped(why)) => format!("-: {}: {why}", cell.check),
+    let attempts = || states.iter().flat_map(|state| &state.attempts);
+    for attempt in attempts() {
+        let note = match &attempt.outcome {
+            Some(Outcome::Skipped(why)) => format!("-: {}: {why}", attempt.check),
             Some(Outcome::Untried(_)) => "?: not tried, after what the one before did".into(),
             _ => continue,
         };
@@ -156,7 +161,7 @@ pub fn notes(states: &[State]) -> Vec<String> {
             notes.push(note);
         }
     }
-    if cells().any(|cell| !cell.routine.user) {
+    if attempts().any(|attempt| !attempt.routine.user) {
         notes.push("-: faults: memcpy() has no fix-ups".into());
     }
     notes
@@ -167,17 +172,17 @@ mod tests {
     use super::*;
     use crate::patch::routine::Routine;
 
-    fn state(its: bool) -> State {
-        let mut cells = Cell::all(Routine::named("memcpy").unwrap(), "patch");
-        for cell in &mut cells {
-            cell.outcome = Some(Outcome::Right);
+    fn state(its: bool) -> Booted {
+        let mut attempts = Attempt::all(Routine::named("memcpy").unwrap(), "patch");
+        for attempt in &mut attempts {
+            attempt.outcome = Some(Outcome::Right);
         }
-        State { its, cells }
+        Booted { its, attempts }
     }
 
-    fn set(state: &mut State, mask: &str, check: &str, outcome: Outcome) {
-        let of = |cell: &&mut Cell| cell.mask == mask && cell.check == check;
-        state.cells.iter_mut().find(of).unwrap().outcome = Some(outcome);
+    fn set(state: &mut Booted, mask: &str, check: &str, outcome: Outcome) {
+        let of = |attempt: &&mut Attempt| attempt.mask == mask && attempt.check == check;
+        state.attempts.iter_mut().find(of).unwrap().outcome = Some(outcome);
     }
 
     #[test]

@@ -36,7 +36,7 @@ const READERS: [&str; 3] = ["patched_text", "returns", "exception_table"];
 const FAULTING: [&str; 3] = ["source_faults", "destination_faults", "user_memory"];
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct Attempt {
     pub routine: &'static Routine,
     pub candidate: String,
     pub mask: &'static str,
@@ -100,16 +100,16 @@ impl Outcome {
     }
 }
 
-impl Cell {
-    /// All cells of a candidate, those first that run nothing.
-    pub fn all(routine: &'static Routine, candidate: &str) -> Vec<Cell> {
-        let mut cells = Vec::new();
+impl Attempt {
+    /// All attempts of a candidate, those first that run nothing.
+    pub fn all(routine: &'static Routine, candidate: &str) -> Vec<Attempt> {
+        let mut attempts = Vec::new();
         for mask in MASKS {
             for check in GROUPS.iter().flat_map(|(name, checks)| {
                 let applies = routine.user || *name != "faults";
                 checks.iter().filter(move |_| applies)
             }) {
-                cells.push(Cell {
+                attempts.push(Attempt {
                     routine,
                     candidate: candidate.into(),
                     mask,
@@ -118,8 +118,8 @@ impl Cell {
                 });
             }
         }
-        cells.sort_by_key(Cell::runs);
-        cells
+        attempts.sort_by_key(Attempt::runs);
+        attempts
     }
 
     /// Whether the candidate is called.
@@ -128,14 +128,14 @@ impl Cell {
     }
 
     /// Whether it is of the same candidate.
-    pub fn same(&self, other: &Cell) -> bool {
+    pub fn same(&self, other: &Attempt) -> bool {
         self.routine == other.routine && self.candidate == other.candidate
     }
 
     /// Whether it found that a candidate may not be called as callers do, or may not meet a fault.
     /// The checks that do so are then not tried (the guest's init knows which), since they would
     /// show nothing but a broken kernel.
-    pub fn forbids(&self, other: &Cell) -> bool {
+    pub fn forbids(&self, other: &Attempt) -> bool {
         let wrong = matches!(self.outcome, Some(Outcome::Wrong(_)));
         wrong
             && self.same(other)
@@ -186,13 +186,13 @@ mod tests {
 
     #[test]
     fn what_runs_nothing_comes_first() {
-        let cells = Cell::all(Routine::named("memcpy").unwrap(), "patch");
-        assert_eq!(cells.len(), 4 * 7);
-        assert!(cells[..8].iter().all(|cell| !cell.runs()));
-        assert!(cells[8..].iter().all(Cell::runs));
-        assert_eq!(cells[8].check, "calling_convention");
+        let attempts = Attempt::all(Routine::named("memcpy").unwrap(), "patch");
+        assert_eq!(attempts.len(), 4 * 7);
+        assert!(attempts[..8].iter().all(|attempt| !attempt.runs()));
+        assert!(attempts[8..].iter().all(Attempt::runs));
+        assert_eq!(attempts[8].check, "calling_convention");
         assert_eq!(
-            Cell::all(Routine::named("rep_movs_alternative").unwrap(), "patch").len(),
+            Attempt::all(Routine::named("rep_movs_alternative").unwrap(), "patch").len(),
             44
         );
     }
